@@ -1,0 +1,87 @@
+//! From a plan to CUDA C.
+//!
+//! A [`CudaSource`] is the complete text of one module: head comment, prelude, and the plan's kernels. It compiles alone,
+//! without any include, and depends on nothing but the stencil's weights and boundary, its types, the schedule and the
+//! architecture, so that one text (and one cache entry) serves every grid and number of steps. The templates are Tera
+//! files in `templates/`, embedded in the binary; [`context`] decides all that they place.
+
+mod context;
+mod faces;
+mod head;
+mod literal;
+mod names;
+
+pub use names::{file_stem, identifier};
+
+use std::sync::LazyLock;
+
+use tera::Tera;
+use thiserror::Error;
+
+use crate::plan::Plan;
+use crate::spec::{Stencil, Strategy};
+
+/// A template that failed to render: a fault of stencilgen, not of its input.
+#[derive(Debug, Error)]
+#[error("template {template}: {message}; this is a fault in stencilgen, please report it with the spec")]
+pub struct CodegenError {
+    /// The template.
+    pub template: &'static str,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// The text of a module and the names of its kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CudaSource {
+    /// CUDA C, prelude included.
+    pub text: String,
+    /// `extern "C"` names of the plan's kernels, in the order of [`Plan::kernels`].
+    pub kernels: Vec<String>,
+}
+
+const TEMPLATES: [(&str, &str); 4] = [
+    ("prelude.cu", include_str!("../../templates/prelude.cu")),
+    ("head.cu.tera", include_str!("../../templates/head.cu.tera")),
+    ("direct.cu.tera", include_str!("../../templates/direct.cu.tera")),
+    ("tiled.cu.tera", include_str!("../../templates/tiled.cu.tera")),
+];
+
+static ENGINE: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
+    let mut engine = Tera::new();
+    engine.autoescape_on(Vec::<&str>::new());
+    engine
+        .add_raw_templates(TEMPLATES)
+        .map_err(|e| e.to_string())?;
+    Ok(engine)
+});
+
+impl CudaSource {
+    /// Renders a plan.
+    ///
+    /// # Errors
+    /// [`CodegenError`] if a template does not fit its context.
+    pub fn render(plan: &Plan, stencil: &Stencil) -> Result<Self, CodegenError> {
+        let template = match plan.strategy {
+            Strategy::Tiled => "tiled.cu.tera",
+            Strategy::Auto | Strategy::Direct => "direct.cu.tera",
+        };
+        let fault = |message: String| CodegenError { template, message };
+        let name = identifier(stencil.name());
+        let kernels: Vec<String> = plan
+            .kernels()
+            .map(|k| format!("{name}{}", k.suffix))
+            .collect();
+        let head = head::lines(plan, stencil, &kernels);
+        let context = context::Context::new(plan, stencil, &name, head);
+        let engine = ENGINE.as_ref().map_err(|e| fault(e.clone()))?;
+        let context = tera::Context::from_serialize(&context).map_err(|e| fault(e.to_string()))?;
+        let text = engine
+            .render(template, &context)
+            .map_err(|e| fault(e.to_string()))?;
+        Ok(Self {
+            text: text.trim_start().to_owned() + "\n",
+            kernels,
+        })
+    }
+}

@@ -1,0 +1,9 @@
+pub mod array;
+pub mod cache;
+pub mod codegen;
+pub mod dtype;
+pub mod io;
+pub mod nvrtc;
+pub mod plan;
+pub mod reference;
+pub mod spec;

@@ -1,0 +1,47 @@
+//! `direct`: one thread a cell, neighbours through the caches; a launch for every update of a step.
+
+use super::kernel::{Kernel, Level};
+use crate::spec::{Reach, Stencil};
+
+/// The blocks that are tried, best first, by number of axes.
+pub(super) fn tiles(rank: usize) -> &'static [&'static [usize]] {
+    match rank {
+        1 => &[&[256], &[512]],
+        2 => &[&[8, 32], &[4, 64], &[2, 128]],
+        _ => &[&[4, 4, 32], &[2, 8, 32], &[2, 4, 64]],
+    }
+}
+
+/// The kernels of one step: one an update.
+pub(super) fn kernels(stencil: &Stencil, tile: &[usize]) -> Vec<Kernel> {
+    let updates = stencil.updates();
+    let mut block = [1; 3];
+    for (threads, &cells) in block.iter_mut().zip(tile.iter().rev()) {
+        *threads = u32::try_from(cells).unwrap_or(u32::MAX);
+    }
+    updates
+        .iter()
+        .enumerate()
+        .map(|(i, update)| {
+            let last = i + 1 == updates.len();
+            Kernel {
+                suffix: if updates.len() == 1 {
+                    String::new()
+                } else {
+                    format!("_pass{}", i + 1)
+                },
+                tile: tile.to_vec(),
+                halo: update.reach.clone(),
+                levels: vec![Level {
+                    update: i,
+                    halo: vec![Reach::default(); tile.len()],
+                    ends_step: last,
+                }],
+                block,
+                shared: None,
+                shared_bytes: 0,
+                takes_start: last && updates.len() > 1 && stencil.is_fixed(),
+            }
+        })
+        .collect()
+}

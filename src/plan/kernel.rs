@@ -1,0 +1,138 @@
+//! One kernel of a plan: its levels, tile, block and shared memory, and its launch on given extents.
+
+use super::Device;
+use super::device::MAX_THREADS;
+use crate::spec::Reach;
+
+/// One update inside a kernel: which, and how far beyond the tile its result is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    /// Index into the stencil's updates.
+    pub update: usize,
+    /// Cells beyond the tile, per axis, that this level computes because later levels read them.
+    pub halo: Vec<Reach>,
+    /// Whether a time step is complete after it.
+    pub ends_step: bool,
+}
+
+/// Where a tile lies in shared memory; lengths in cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedLayout {
+    /// Extents of the tile with its halo, slowest axis first.
+    pub extents: Vec<usize>,
+    /// Distance from a row to the next; longer than a row where the access pattern would conflict.
+    pub pitch: usize,
+    /// Cells of one buffer, padding included.
+    pub buffer_cells: usize,
+    /// Buffers: one, or two where levels alternate between them.
+    pub buffers: usize,
+}
+
+/// A kernel and how it is launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// Added to the stencil's name: nothing for the main kernel.
+    pub suffix: String,
+    /// Output cells of a block, per axis.
+    pub tile: Vec<usize>,
+    /// Cells beyond the tile that are read, per axis.
+    pub halo: Vec<Reach>,
+    /// The updates it makes, in order.
+    pub levels: Vec<Level>,
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Shared memory, for strategies that use it.
+    pub shared: Option<SharedLayout>,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: usize,
+    /// Whether it takes the field at the start of the step besides its source, to copy cells that keep their value.
+    pub takes_start: bool,
+}
+
+/// Grid, block and dynamic shared memory of one launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads along x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+}
+
+impl Kernel {
+    /// Threads of a block.
+    pub fn threads(&self) -> usize {
+        self.block.iter().map(|&n| n as usize).product()
+    }
+
+    /// Blocks needed for a grid of these extents.
+    pub fn blocks(&self, extents: &[usize]) -> u128 {
+        extents
+            .iter()
+            .zip(&self.tile)
+            .map(|(&n, &t)| n.div_ceil(t) as u128)
+            .product()
+    }
+
+    /// The launch for a grid of these extents. Blocks are numbered along x alone, fastest axis first, which only the
+    /// limit of 2³¹ − 1 bounds; `None` past it.
+    pub fn launch(&self, extents: &[usize]) -> Option<Launch> {
+        let blocks = self.blocks(extents);
+        if blocks > i32::MAX as u128 {
+            return None;
+        }
+        Some(Launch {
+            grid: [blocks as u32, 1, 1],
+            block: self.block,
+            shared_bytes: self.shared_bytes as u32,
+        })
+    }
+
+    /// Cells of the tile.
+    pub fn tile_cells(&self) -> usize {
+        self.tile.iter().product()
+    }
+
+    /// Cells that a block reads: the tile with its halo.
+    pub fn loaded_cells(&self) -> usize {
+        grown(&self.tile, &self.halo).iter().product()
+    }
+
+    /// Cells that a level computes.
+    pub fn level_cells(&self, level: &Level) -> usize {
+        grown(&self.tile, &level.halo).iter().product()
+    }
+
+    /// What in this kernel breaks a limit of every device or of this one, with the limit.
+    pub(super) fn broken_limit(&self, device: &Device) -> Option<String> {
+        let threads = self.threads();
+        if threads > MAX_THREADS {
+            return Some(format!(
+                "{threads} threads a block; a block has at most {MAX_THREADS}"
+            ));
+        }
+        if self.block[2] > 64 {
+            return Some(format!(
+                "{} threads along the slowest axis; a block has at most 64",
+                self.block[2]
+            ));
+        }
+        if self.shared_bytes > device.shared_per_block as usize {
+            return Some(format!(
+                "{} bytes of shared memory a block; {} gives at most {}",
+                self.shared_bytes, device.name, device.shared_per_block
+            ));
+        }
+        None
+    }
+}
+
+/// Extents with a halo around them.
+pub(super) fn grown(extents: &[usize], halo: &[Reach]) -> Vec<usize> {
+    extents
+        .iter()
+        .zip(halo)
+        .map(|(&n, h)| n + h.lo + h.hi)
+        .collect()
+}

@@ -1,0 +1,149 @@
+//! How a stencil will run: strategy, tile, temporal depth, kernels, launches, and what the model says of it.
+//!
+//! A [`Plan`] is made for a [`Stencil`] and a [`Device`] and breaks none of the device's limits. A step, or
+//! [`Plan::temporal_depth`] steps at once, is a short list of [`Kernel`]s run one after the other; any number of steps is
+//! a number of fused launches and a number of single ones for the remainder. This room is pure: no device is touched.
+
+mod choose;
+mod device;
+mod direct;
+mod kernel;
+mod model;
+mod tiled;
+
+pub use device::{Device, Limit, Occupancy};
+pub use kernel::{Kernel, Launch, Level, SharedLayout};
+pub use model::{Bound, Model};
+
+use crate::spec::{SpecError, Stencil, Strategy};
+
+/// How a stencil will run on a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The device it was made for.
+    pub device: Device,
+    /// `direct` or `tiled`.
+    pub strategy: Strategy,
+    /// Output cells a block computes, per axis.
+    pub tile: Vec<usize>,
+    /// Time steps of one pass over the grid.
+    pub temporal_depth: usize,
+    /// Bits of the kernels' index type: 32, or 64 where the grid needs them.
+    pub index_bits: u32,
+    /// The kernels of `temporal_depth` steps, run in order.
+    pub fused: Vec<Kernel>,
+    /// The kernels of one step, for what `temporal_depth` does not divide; empty where it is 1.
+    pub single: Vec<Kernel>,
+}
+
+impl Plan {
+    /// Plans a stencil for a device: what its schedule leaves open is chosen by the model.
+    ///
+    /// # Errors
+    /// [`SpecError`] at the part of `schedule` that cannot be built, with what bounds it; or at `grid`.
+    pub fn new(stencil: &Stencil, device: &Device) -> Result<Self, SpecError> {
+        choose::plan(stencil, device)
+    }
+
+    /// One candidate, with everything decided. `Err` tells which limit it breaks.
+    fn build(
+        stencil: &Stencil,
+        device: &Device,
+        strategy: Strategy,
+        tile: &[usize],
+        depth: usize,
+    ) -> Result<Self, String> {
+        let threads = stencil.schedule().threads;
+        let (fused, single) = match strategy {
+            Strategy::Tiled => (
+                vec![tiled::kernel(stencil, tile, depth, threads, "")],
+                if depth > 1 {
+                    vec![tiled::kernel(stencil, tile, 1, threads, "_single")]
+                } else {
+                    Vec::new()
+                },
+            ),
+            Strategy::Auto | Strategy::Direct => (direct::kernels(stencil, tile), Vec::new()),
+        };
+        for kernel in fused.iter().chain(&single) {
+            if let Some(fault) = kernel.broken_limit(device) {
+                return Err(fault);
+            }
+            if kernel.launch(stencil.extents()).is_none() {
+                return Err(format!(
+                    "{} blocks for the grid; a launch has at most 2147483647",
+                    kernel.blocks(stencil.extents())
+                ));
+            }
+        }
+        let far = fused
+            .iter()
+            .flat_map(|k| k.halo.iter().zip(&k.tile).map(|(h, t)| h.lo + h.hi + t))
+            .max()
+            .unwrap_or(0);
+        Ok(Self {
+            device: device.clone(),
+            strategy,
+            tile: tile.to_vec(),
+            temporal_depth: depth,
+            index_bits: index_bits(stencil.extents(), far),
+            fused,
+            single,
+        })
+    }
+
+    /// How many times the fused kernels run for `steps` steps, and how many times the single ones after them.
+    pub fn repeats(&self, steps: u64) -> (u64, u64) {
+        let depth = self.temporal_depth.max(1) as u64;
+        (steps / depth, steps % depth)
+    }
+
+    /// The kernels of one step.
+    pub fn one_step(&self) -> &[Kernel] {
+        if self.single.is_empty() {
+            &self.fused
+        } else {
+            &self.single
+        }
+    }
+
+    /// All kernels, fused ones first.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.fused.iter().chain(&self.single)
+    }
+
+    /// Whether passes of one step need an array between source and destination.
+    pub fn needs_scratch(&self) -> bool {
+        self.fused.len() > 1
+    }
+
+    /// Whether this plan's kernels serve a grid of other extents: the index type is wide enough and the launch possible.
+    pub fn serves(&self, extents: &[usize]) -> bool {
+        let far = self
+            .kernels()
+            .flat_map(|k| k.halo.iter().zip(&k.tile).map(|(h, t)| h.lo + h.hi + t))
+            .max()
+            .unwrap_or(0);
+        extents.len() == self.tile.len()
+            && index_bits(extents, far) <= self.index_bits
+            && self.kernels().all(|k| k.launch(extents).is_some())
+    }
+
+    /// What the model says of this plan.
+    pub fn model(&self, stencil: &Stencil) -> Model {
+        Model::of(self, stencil)
+    }
+}
+
+/// 32 where every cell and every coordinate `far` beyond the grid has an index below 2³¹.
+fn index_bits(extents: &[usize], far: usize) -> u32 {
+    let limit = i32::MAX as usize;
+    let cells = extents
+        .iter()
+        .try_fold(1usize, |product, &n| product.checked_mul(n));
+    let fits = cells.is_some_and(|cells| cells <= limit)
+        && extents
+            .iter()
+            .all(|&n| n.checked_add(2 * far).is_some_and(|n| n <= limit / 2));
+    if fits { 32 } else { 64 }
+}

@@ -1,0 +1,278 @@
+//! The traffic and roofline model.
+//!
+//! Roofline after S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for
+//! multicore architectures", Communications of the ACM 52 (2009) 65–76: a kernel is bound by memory where its
+//! arithmetic intensity (FLOP over bytes moved to and from device memory) lies below the ridge, the intensity at which
+//! peak arithmetic and peak bandwidth meet.
+//!
+//! FLOP are 2·taps − 1 per cell and update. Traffic is what the schedule moves between chip and device memory, halo
+//! re-reads included; for `direct`, whose blocks share their halos through the second-level cache, they are counted only
+//! where that cache cannot hold what is shared.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kernel::{Kernel, grown};
+use super::{Device, Occupancy, Plan};
+use crate::dtype::DType;
+use crate::spec::{Stencil, Strategy};
+
+/// Share of the nominal bandwidth that a plain copy reaches.
+const COPY_EFFICIENCY: f64 = 0.89;
+/// Seconds between the starts of two small kernels in a stream.
+const LAUNCH_SECONDS: f64 = 2.5e-6;
+/// Instructions beside loads and multiply-adds for one cell of one level: indices, loop, store.
+const INSTRUCTIONS_PER_CELL: f64 = 12.0;
+/// Warp instructions that a multiprocessor issues a clock.
+const ISSUE_PER_CLOCK: f64 = 4.0;
+/// Resident threads, as a share of the most, that suffice to hide most of the latency.
+const SATURATING_OCCUPANCY: f64 = 0.5;
+
+/// What the model says of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Model {
+    /// FLOP per cell and step.
+    pub flops_per_cell: f64,
+    /// Bytes to and from device memory per cell and step.
+    pub traffic_bytes_per_cell: f64,
+    /// FLOP over traffic.
+    pub arithmetic_intensity: f64,
+    /// FLOP over the bytes of the loads alone.
+    pub read_intensity: f64,
+    /// Intensity if every tap came from device memory, the write included.
+    pub uncached_intensity: f64,
+    /// The most that `read_intensity` can be in one step: each cell read once.
+    pub read_intensity_limit: f64,
+    /// Intensity at which peak arithmetic and nominal bandwidth meet.
+    pub ridge_intensity: f64,
+    /// Cells of the halo over all cells that a block reads.
+    pub halo_share: f64,
+    /// Updates computed for each one kept.
+    pub redundancy: f64,
+    /// Registers a thread, estimated.
+    pub registers_estimated: u32,
+    /// Occupancy with these registers.
+    pub occupancy: Occupancy,
+    /// Predicted billions of cell updates a second.
+    pub gstencils_per_second: f64,
+    /// What the model expects to limit it.
+    pub bound: Bound,
+}
+
+/// What limits a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Bandwidth of device memory.
+    Memory,
+    /// Shared memory or the first-level cache.
+    OnChipMemory,
+    /// The multiply-add units.
+    Arithmetic,
+    /// Instruction issue.
+    Issue,
+    /// The time that a launch takes.
+    Launch,
+}
+
+impl Model {
+    pub(super) fn of(plan: &Plan, stencil: &Stencil) -> Self {
+        let device = &plan.device;
+        let size = stencil.dtype().size() as f64;
+        let depth = plan.temporal_depth as f64;
+        let flops = stencil.flops() as f64;
+        let reads = plan
+            .fused
+            .iter()
+            .map(|k| read_cells(k, plan, stencil))
+            .sum::<f64>()
+            / depth;
+        let writes = plan.fused.len() as f64 / depth;
+        let traffic = (reads + writes) * size;
+        let updates = |k: &Kernel| {
+            let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
+            cells / (k.tile_cells() * k.levels.len()) as f64
+        };
+        let registers = registers(stencil);
+        let busiest = &plan.fused[0];
+        let occupancy = device.occupancy(busiest.threads(), registers, busiest.shared_bytes);
+        let (seconds, bound) = seconds_per_step(plan, stencil, traffic, occupancy);
+        let loaded = busiest.loaded_cells() as f64;
+        let peak = 2.0 * device.fma_per_second(stencil.dtype());
+        Self {
+            flops_per_cell: flops,
+            traffic_bytes_per_cell: traffic,
+            arithmetic_intensity: flops / traffic,
+            read_intensity: flops / (reads * size),
+            uncached_intensity: flops
+                / ((stencil.taps() + stencil.updates().len()) as f64 * size),
+            read_intensity_limit: flops / (stencil.updates().len() as f64 * size),
+            ridge_intensity: peak / (device.bandwidth_gbps * 1e9),
+            halo_share: 1.0 - busiest.tile_cells() as f64 / loaded,
+            redundancy: plan.fused.iter().map(updates).sum::<f64>() / plan.fused.len() as f64,
+            registers_estimated: registers,
+            occupancy,
+            gstencils_per_second: stencil.cells() as f64 / seconds / 1e9,
+            bound,
+        }
+    }
+}
+
+/// Cells read from device memory for each cell of the grid, in one launch of a kernel.
+fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
+    if plan.strategy == Strategy::Tiled {
+        return kernel.loaded_cells() as f64 / kernel.tile_cells() as f64;
+    }
+    // Blocks run in order, fastest axis first: along axis a the halo is shared if the cache holds all slices (of
+    // the axes faster than a) that a layer of blocks spans.
+    let extents = stencil.extents();
+    let span = grown(&kernel.tile, &kernel.halo);
+    (0..extents.len())
+        .map(|axis| {
+            let slice: usize = extents[axis + 1..].iter().product();
+            let held = span[axis].saturating_mul(slice).saturating_mul(stencil.dtype().size());
+            if held as u64 <= plan.device.l2_bytes / 2 {
+                1.0
+            } else {
+                span[axis] as f64 / kernel.tile[axis] as f64
+            }
+        })
+        .product()
+}
+
+fn registers(stencil: &Stencil) -> u32 {
+    let taps = stencil.updates().iter().map(|u| u.taps.len()).max();
+    let words = (stencil.dtype().size() / 4) as u32;
+    (24 + words * taps.unwrap_or(0).min(32) as u32).min(255)
+}
+
+/// Seconds for one step of the whole grid, and what takes them: the largest of the times that the resources need,
+/// stretched by too few resident threads and by the last, partly filled wave of blocks.
+fn seconds_per_step(
+    plan: &Plan,
+    stencil: &Stencil,
+    traffic: f64,
+    occupancy: Occupancy,
+) -> (f64, Bound) {
+    let device = &plan.device;
+    let cells = stencil.cells().max(1) as f64;
+    let depth = plan.temporal_depth as f64;
+    let memory = cells * traffic / (device.bandwidth_gbps * 1e9 * COPY_EFFICIENCY);
+    let (mut on_chip, mut arithmetic, mut issue, mut stretch) = (0.0, 0.0, 0.0, 1.0f64);
+    for kernel in &plan.fused {
+        let blocks = kernel.blocks(stencil.extents()) as f64;
+        let slots = f64::from(occupancy.blocks.max(1) * device.multiprocessors);
+        stretch = stretch.max((blocks / slots).ceil() * slots / blocks.max(1.0));
+        let clocks = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
+        let rate = Rates::of(device, stencil.dtype());
+        let mut access = 0.0;
+        if kernel.shared.is_some() {
+            access += 2.0 * kernel.loaded_cells() as f64;
+            issue += blocks * kernel.loaded_cells() as f64 * INSTRUCTIONS_PER_CELL / rate.issue;
+        }
+        for level in &kernel.levels {
+            let updated = kernel.level_cells(level) as f64;
+            let taps = stencil.updates()[level.update].taps.len() as f64;
+            access += updated * (taps + 1.0);
+            arithmetic += blocks * updated * taps / device.fma_per_second(stencil.dtype());
+            issue += blocks * updated * (2.0 * taps + INSTRUCTIONS_PER_CELL) / rate.issue;
+        }
+        on_chip += blocks * access / (rate.on_chip * clocks);
+    }
+    let launch = plan.fused.len() as f64 * LAUNCH_SECONDS / depth;
+    let hidden = (occupancy.fraction / SATURATING_OCCUPANCY).clamp(0.1, 1.0);
+    let times = [
+        (memory / hidden, Bound::Memory),
+        (stretch * on_chip / depth / hidden, Bound::OnChipMemory),
+        (stretch * arithmetic / depth / hidden, Bound::Arithmetic),
+        (stretch * issue / depth / hidden, Bound::Issue),
+        (launch, Bound::Launch),
+    ];
+    let (largest, bound) = times
+        .into_iter()
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .unwrap_or((launch, Bound::Launch));
+    (largest + launch, bound)
+}
+
+struct Rates {
+    /// Cells a clock that shared memory or the first-level cache delivers to a multiprocessor: 128 bytes.
+    on_chip: f64,
+    /// Thread instructions a second of the whole device.
+    issue: f64,
+}
+
+impl Rates {
+    fn of(device: &Device, dtype: DType) -> Self {
+        Self {
+            on_chip: 128.0 / dtype.size() as f64,
+            issue: ISSUE_PER_CLOCK
+                * 32.0
+                * f64::from(device.multiprocessors)
+                * f64::from(device.clock_mhz)
+                * 1e6,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+
+    fn seven_point(schedule: &str) -> (Stencil, Plan) {
+        let json = format!(
+            r#"{{"grid": [96, 96, 96], "stencil": {{"shape": "star", "radius": 1, "center": 0.4, "arms": [0.1]}},
+                "schedule": {schedule}}}"#
+        );
+        let stencil = Stencil::new(&Spec::from_json(&json).expect("a spec")).expect("a stencil");
+        let plan = Plan::new(&stencil, &Device::assumed()).expect("a plan");
+        (stencil, plan)
+    }
+
+    #[test]
+    fn seven_points_all_from_memory_have_0_41_flop_a_byte() {
+        let (stencil, plan) = seven_point(r#"{"strategy": "direct"}"#);
+        let model = plan.model(&stencil);
+        assert_eq!(model.flops_per_cell, 13.0);
+        assert_eq!(model.uncached_intensity, 13.0 / 32.0);
+        assert_eq!(format!("{:.2}", model.uncached_intensity), "0.41");
+    }
+
+    #[test]
+    fn an_output_tile_of_6_cubed_reads_at_1_37_flop_a_byte_with_57_8_percent_halo() {
+        let (stencil, plan) = seven_point(r#"{"strategy": "tiled", "tile": [6, 6, 6], "temporal_depth": 1}"#);
+        let model = plan.model(&stencil);
+        assert_eq!(format!("{:.2}", model.read_intensity), "1.37");
+        assert_eq!(format!("{:.2}", model.read_intensity_limit), "3.25");
+        assert_eq!(format!("{:.1}", 100.0 * model.halo_share), "57.8");
+        assert_eq!(plan.fused[0].loaded_cells(), 8 * 8 * 8);
+    }
+
+    #[test]
+    fn the_largest_cubic_block_of_one_thread_a_cell_is_10_cubed() {
+        let fits = |n: usize| {
+            let schedule = format!(r#"{{"strategy": "direct", "tile": [{n}, {n}, {n}]}}"#);
+            let json = format!(
+                r#"{{"grid": [96, 96, 96], "stencil": {{"preset": "laplacian"}}, "schedule": {schedule}}}"#
+            );
+            let stencil = Stencil::new(&Spec::from_json(&json).expect("a spec")).expect("a stencil");
+            Plan::new(&stencil, &Device::assumed()).is_ok()
+        };
+        assert_eq!((1..=32).filter(|&n| fits(n)).max(), Some(10));
+    }
+
+    #[test]
+    fn deeper_blocking_moves_fewer_bytes_and_computes_more_cells() {
+        let of = |depth: usize| {
+            let (stencil, plan) = seven_point(&format!(
+                r#"{{"strategy": "tiled", "tile": [16, 16, 32], "temporal_depth": {depth}}}"#
+            ));
+            plan.model(&stencil)
+        };
+        let (one, two) = (of(1), of(2));
+        assert!(two.traffic_bytes_per_cell < 0.75 * one.traffic_bytes_per_cell);
+        assert_eq!(one.redundancy, 1.0);
+        assert!(two.redundancy > 1.0);
+    }
+}

@@ -1,0 +1,427 @@
+//! JSON → [`Spec`]: every key read once, every refusal with its path, its finding and a remedy.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::entry::{AxisEntry, BoundarySpec, Entry, FaceEntries};
+use super::node::{Fields, Node, Tree, nearest};
+use super::types::{
+    Arms, Nested, Operation, PerAxis, Point, Preset, Schedule, Shape, Spec, StencilSpec, Strategy,
+    default_accuracy, default_diffusivity, default_order, default_spacing, default_truncate,
+};
+use super::{Initial, SpecError};
+use crate::dtype::DType;
+
+/// Names of element types that the spec format knows and this version does not compute with.
+const LATER_DTYPES: [&str; 9] = [
+    "f16", "bf16", "u8", "i8", "u16", "i16", "i32", "c64", "c128",
+];
+
+impl Spec {
+    /// Reads a spec from JSON text.
+    ///
+    /// # Errors
+    /// [`SpecError`] with the path of the fault; for text that is no JSON, its line and column.
+    pub fn from_json(text: &str) -> Result<Self, SpecError> {
+        let Tree(value) = serde_json::from_str(text).map_err(|e| {
+            SpecError::new(
+                "",
+                format!("not a JSON document: {e}"),
+                "mend the JSON at that place",
+            )
+        })?;
+        Self::from_value(&value)
+    }
+
+    /// Reads a spec from a JSON value.
+    ///
+    /// # Errors
+    /// [`SpecError`] with the path of the fault.
+    pub fn from_value(value: &Value) -> Result<Self, SpecError> {
+        let f = Node::root(value).fields(&[
+            "name",
+            "grid",
+            "dtype",
+            "output_dtype",
+            "overflow",
+            "stencil",
+            "boundary",
+            "steps",
+            "initial",
+            "schedule",
+            "weights_at_run_time",
+            "ignore_nan",
+            "fast_math",
+        ])?;
+        let dtype = f.or("dtype", Spec::default_dtype(), dtype)?;
+        if let Some(node) = f.get("output_dtype")
+            && self::dtype(&node)? != dtype
+        {
+            return Err(node.error(format!(
+                "this version stores results in the type of the grid, {dtype}"
+            )));
+        }
+        if let Some(node) = f.get("overflow") {
+            return Err(node.error("overflow applies to integer types; leave it out for f32 and f64"));
+        }
+        Ok(Spec {
+            name: f.or("name", Spec::default_name(), |n| Ok(n.text()?.to_owned()))?,
+            grid: f.or("grid", None, |n| {
+                n.items("extents, slowest axis first")?
+                    .iter()
+                    .map(|n| n.size(0))
+                    .collect::<Result<_, _>>()
+                    .map(Some)
+            })?,
+            dtype,
+            stencil: stencil(&f.need("stencil")?)?,
+            boundary: f.or("boundary", BoundarySpec::default(), boundary)?,
+            steps: f.or("steps", Spec::default_steps(), |n| n.count(0))?,
+            initial: f.or("initial", None, |n| Initial::parse(n).map(Some))?,
+            schedule: f.or("schedule", Schedule::default(), schedule)?,
+            fast_math: f.or("fast_math", false, Node::boolean)?,
+            weights_at_run_time: f.or("weights_at_run_time", false, Node::boolean)?,
+            ignore_nan: f.or("ignore_nan", false, Node::boolean)?,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Spec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Tree(value) = Tree::deserialize(deserializer)?;
+        Spec::from_value(&value).map_err(serde::de::Error::custom)
+    }
+}
+
+fn dtype(node: &Node) -> Result<DType, SpecError> {
+    match node.value.as_str() {
+        Some("f32") => Ok(DType::F32),
+        Some("f64") => Ok(DType::F64),
+        Some(name) if LATER_DTYPES.contains(&name) => {
+            Err(node.error("this version computes in \"f32\" and \"f64\"; choose one of them"))
+        }
+        _ => node.choice(&["f32", "f64"]).map(|_| DType::F32),
+    }
+}
+
+fn stencil(node: &Node) -> Result<StencilSpec, SpecError> {
+    let kind = |key: &str| {
+        node.value
+            .get(key)
+            .map(|value| Node {
+                path: format!("{}.{key}", node.path),
+                value,
+            })
+            .filter(|_| node.value.is_object())
+    };
+    if let Some(name) = kind("shape") {
+        let name = name.choice(&["star", "box", "points", "separable"])?;
+        return shape(node, name).map(StencilSpec::Shape);
+    }
+    if let Some(name) = kind("preset") {
+        let name = name.choice(&[
+            "laplacian",
+            "heat",
+            "derivative",
+            "gaussian",
+            "mean",
+            "sobel",
+        ])?;
+        return preset(node, name).map(StencilSpec::Preset);
+    }
+    let remedy = "an object with \"shape\" (star, box, points, separable) or \"preset\" (laplacian, heat, derivative, \
+                  gaussian, mean, sobel) is needed";
+    let misspelt = node.value.as_object().and_then(|map| {
+        map.keys()
+            .find_map(|k| nearest(k, &["shape", "preset"]).map(|near| (k, near)))
+    });
+    Err(match misspelt {
+        Some((key, near)) => SpecError::new(
+            format!("{}.{key}", node.path),
+            format!("unknown key {key:?}"),
+            format!("did you mean {near:?}? Here {remedy}"),
+        ),
+        None => node.error(remedy),
+    })
+}
+
+fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
+    Ok(match name {
+        "star" => {
+            let f = node.fields(&["shape", "radius", "center", "arms"])?;
+            let arms = f.need("arms")?;
+            let entries = arms.items("weights, or of one list of weights per axis")?;
+            Shape::Star {
+                radius: f.need("radius")?.size(0)?,
+                center: f.need("center")?.number()?,
+                arms: if entries.iter().any(Node::is_list) {
+                    Arms::PerAxis(entries.iter().map(Node::numbers).collect::<Result<_, _>>()?)
+                } else {
+                    Arms::Same(arms.numbers()?)
+                },
+            }
+        }
+        "box" => {
+            let f = node.fields(&["shape", "weights", "origin", "operation"])?;
+            Shape::Box {
+                weights: nested(&f.need("weights")?)?,
+                origin: origin(&f)?,
+                operation: operation(&f)?,
+            }
+        }
+        "points" => {
+            let f = node.fields(&["shape", "points"])?;
+            let points = f.need("points")?.items("points")?;
+            Shape::Points {
+                points: points.iter().map(point).collect::<Result<_, _>>()?,
+            }
+        }
+        _ => {
+            let f = node.fields(&["shape", "weights", "origin", "operation"])?;
+            let filters = f.need("weights")?.items("filters, one per axis")?;
+            Shape::Separable {
+                weights: filters
+                    .iter()
+                    .map(Node::numbers)
+                    .collect::<Result<_, _>>()?,
+                origin: origin(&f)?,
+                operation: operation(&f)?,
+            }
+        }
+    })
+}
+
+fn preset(node: &Node, name: &str) -> Result<Preset, SpecError> {
+    let even = |f: &Fields| {
+        f.or("accuracy", default_accuracy(), |n| {
+            let accuracy = n.size(2)?;
+            if accuracy % 2 == 0 && accuracy <= 64 {
+                Ok(accuracy)
+            } else {
+                Err(n.error("an even order of accuracy from 2 to 64 is needed"))
+            }
+        })
+    };
+    let spacing = |f: &Fields| {
+        f.or("spacing", default_spacing(), |n| {
+            per_axis(n, Node::positive)
+        })
+    };
+    Ok(match name {
+        "laplacian" => {
+            let f = node.fields(&["preset", "accuracy", "spacing"])?;
+            Preset::Laplacian {
+                accuracy: even(&f)?,
+                spacing: spacing(&f)?,
+            }
+        }
+        "heat" => {
+            let f = node.fields(&["preset", "diffusivity", "dt", "spacing", "accuracy"])?;
+            Preset::Heat {
+                diffusivity: f.or("diffusivity", default_diffusivity(), Node::number)?,
+                dt: f.need("dt")?.number()?,
+                spacing: spacing(&f)?,
+                accuracy: even(&f)?,
+            }
+        }
+        "derivative" => {
+            let f = node.fields(&["preset", "axis", "order", "accuracy", "spacing"])?;
+            Preset::Derivative {
+                axis: f.need("axis")?.size(0)?,
+                order: f.or("order", default_order(), |n| match n.size(1)? {
+                    order @ 1..=16 => Ok(order),
+                    _ => Err(n.error("an order of derivative from 1 to 16 is needed")),
+                })?,
+                accuracy: even(&f)?,
+                spacing: spacing(&f)?,
+            }
+        }
+        "gaussian" => {
+            let f = node.fields(&["preset", "sigma", "truncate"])?;
+            let not_negative = |n: &Node| {
+                let v = n.number()?;
+                if v >= 0.0 {
+                    Ok(v)
+                } else {
+                    Err(n.error("a number of at least 0 is needed"))
+                }
+            };
+            Preset::Gaussian {
+                sigma: per_axis(&f.need("sigma")?, not_negative)?,
+                truncate: f.or("truncate", default_truncate(), not_negative)?,
+            }
+        }
+        "mean" => {
+            let f = node.fields(&["preset", "size"])?;
+            Preset::Mean {
+                size: per_axis(&f.need("size")?, |n| n.size(1))?,
+            }
+        }
+        _ => {
+            let f = node.fields(&["preset", "axis"])?;
+            Preset::Sobel {
+                axis: f.need("axis")?.size(0)?,
+            }
+        }
+    })
+}
+
+fn point(node: &Node) -> Result<Point, SpecError> {
+    let f = node.fields(&["offset", "weight"])?;
+    let offset = f.need("offset")?.items("whole numbers, one per axis")?;
+    Ok(Point {
+        offset: offset.iter().map(Node::integer).collect::<Result<_, _>>()?,
+        weight: f.need("weight")?.number()?,
+    })
+}
+
+fn origin(f: &Fields) -> Result<PerAxis<i64>, SpecError> {
+    f.or("origin", PerAxis::default(), |n| {
+        per_axis(n, Node::integer)
+    })
+}
+
+fn operation(f: &Fields) -> Result<Operation, SpecError> {
+    f.or("operation", Operation::default(), |n| {
+        Ok(match n.choice(&["correlate", "convolve"])? {
+            "convolve" => Operation::Convolve,
+            _ => Operation::Correlate,
+        })
+    })
+}
+
+fn per_axis<'a, T>(
+    node: &Node<'a>,
+    read: impl Fn(&Node<'a>) -> Result<T, SpecError>,
+) -> Result<PerAxis<T>, SpecError> {
+    if node.is_list() {
+        let items = node.items("one entry per axis")?;
+        Ok(PerAxis::Each(
+            items.iter().map(read).collect::<Result<_, _>>()?,
+        ))
+    } else {
+        read(node).map(PerAxis::Same)
+    }
+}
+
+fn nested(node: &Node) -> Result<Nested, SpecError> {
+    fn walk(
+        node: &Node,
+        level: usize,
+        extents: &mut Vec<usize>,
+        values: &mut Vec<f64>,
+    ) -> Result<(), SpecError> {
+        if !node.is_list() {
+            if level != extents.len() {
+                return Err(node.error(format!("weights are nested {} deep here", extents.len())));
+            }
+            values.push(node.number()?);
+            return Ok(());
+        }
+        let items = node.items("weights")?;
+        if items.is_empty() {
+            return Err(node.error("at least one weight is needed"));
+        }
+        if values.is_empty() && level == extents.len() {
+            extents.push(items.len());
+        }
+        match extents.get(level) {
+            Some(&n) if n == items.len() => {}
+            Some(n) => {
+                return Err(node.error(format!(
+                    "every list at this depth has {n} entries; this one has {}",
+                    items.len()
+                )));
+            }
+            None => {
+                return Err(node.error(format!("weights are nested {} deep here", extents.len())));
+            }
+        }
+        items
+            .iter()
+            .try_for_each(|item| walk(item, level + 1, extents, values))
+    }
+    let (mut extents, mut values) = (Vec::new(), Vec::new());
+    if !node.is_list() {
+        return Err(node.error("weights in nested lists are needed"));
+    }
+    walk(node, 0, &mut extents, &mut values)?;
+    Nested::new(extents, values)
+        .ok_or_else(|| node.error("weights nested evenly, every level of one length, are needed"))
+}
+
+fn boundary(node: &Node) -> Result<BoundarySpec, SpecError> {
+    if !node.is_list() {
+        return entry(node).map(BoundarySpec::All);
+    }
+    let axes = node.items("one boundary entry per axis")?;
+    let axis = |n: &Node| {
+        let faces = n
+            .value
+            .as_object()
+            .is_some_and(|map| map.contains_key("lo") || map.contains_key("hi"));
+        if !faces {
+            return entry(n).map(AxisEntry::Both);
+        }
+        let f = n.fields(&["lo", "hi"])?;
+        Ok(AxisEntry::Faces(FaceEntries {
+            lo: entry(&f.need("lo")?)?,
+            hi: entry(&f.need("hi")?)?,
+        }))
+    };
+    Ok(BoundarySpec::PerAxis(
+        axes.iter().map(axis).collect::<Result<_, _>>()?,
+    ))
+}
+
+fn entry(node: &Node) -> Result<Entry, SpecError> {
+    if node.value.is_object() {
+        let f = node.fields(&Entry::VALUED.map(|(key, _)| key))?;
+        let mut given = Entry::VALUED
+            .iter()
+            .filter_map(|(key, make)| f.get(key).map(|value| (value, make)));
+        return match (given.next(), given.next()) {
+            (Some((value, make)), None) => value.number().map(make),
+            _ => Err(node.error("exactly one of \"constant\", \"dirichlet\", \"neumann\" is needed")),
+        };
+    }
+    let known: Vec<&'static str> = Entry::NAMED
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .chain(Entry::VALUED.iter().map(|(key, _)| *key))
+        .collect();
+    let name = node.choice(&known)?;
+    Entry::NAMED
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map(|(entry, _)| *entry)
+        .ok_or_else(|| node.error(format!("this entry needs a value: {{{name:?}: 1.0}}")))
+}
+
+fn schedule(node: &Node) -> Result<Schedule, SpecError> {
+    let f = node.fields(&["strategy", "tile", "temporal_depth", "threads"])?;
+    Ok(Schedule {
+        strategy: f.or("strategy", Strategy::Auto, |n| {
+            Ok(match n.choice(&["auto", "direct", "tiled", "stream"])? {
+                "auto" => Strategy::Auto,
+                "direct" => Strategy::Direct,
+                "tiled" => Strategy::Tiled,
+                _ => {
+                    return Err(n.error(
+                        "this version has the strategies \"auto\", \"direct\" and \"tiled\"",
+                    ));
+                }
+            })
+        })?,
+        tile: f.or("tile", None, |n| {
+            let items = n.items("output cells per axis")?;
+            items
+                .iter()
+                .map(|n| n.size(1))
+                .collect::<Result<_, _>>()
+                .map(Some)
+        })?,
+        temporal_depth: f.or("temporal_depth", None, |n| n.size(1).map(Some))?,
+        threads: f.or("threads", None, |n| n.size(1).map(Some))?,
+    })
+}
