@@ -174,6 +174,8 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     fn ulp(value: f64) -> f64;
     /// The array's values, if it holds this type.
     fn slice(array: &Array) -> Option<&[Self]>;
+    /// The values, if they are of this type.
+    fn unwrap(data: Data) -> Option<Vec<Self>>;
     /// Values of this type as [`Data`].
     fn wrap(values: Vec<Self>) -> Data;
 }
@@ -198,6 +200,13 @@ macro_rules! element {
 
             fn slice(array: &Array) -> Option<&[Self]> {
                 match &array.data {
+                    Data::$variant(values) => Some(values),
+                    _ => None,
+                }
+            }
+
+            fn unwrap(data: Data) -> Option<Vec<Self>> {
+                match data {
                     Data::$variant(values) => Some(values),
                     _ => None,
                 }

@@ -210,12 +210,15 @@ impl Context {
         let rank = stencil.rank();
         let names = &NAMES[3 - rank..];
         let dtype = stencil.dtype();
-        let join = |f: &dyn Fn(&str) -> String| {
-            names.iter().map(|n| f(n)).collect::<Vec<_>>().join(", ")
-        };
+        let join =
+            |f: &dyn Fn(&str) -> String| names.iter().map(|n| f(n)).collect::<Vec<_>>().join(", ");
         let horner = |f: &dyn Fn(usize) -> String| {
             (1..rank).fold(f(0), |inner, axis| {
-                let inner = if axis > 1 { format!("({inner})") } else { inner };
+                let inner = if axis > 1 {
+                    format!("({inner})")
+                } else {
+                    inner
+                };
                 format!("{inner} * n{} + {}", names[axis], f(axis))
             })
         };
@@ -249,7 +252,9 @@ impl Context {
             .updates()
             .iter()
             .enumerate()
-            .map(|(i, update)| UpdateContext::new(i, update, is_looped(plan, i, update), &mut weights))
+            .map(|(i, update)| {
+                UpdateContext::new(i, update, is_looped(plan, i, update), &mut weights)
+            })
             .collect();
         let table_bytes: usize = stencil
             .updates()
@@ -356,12 +361,7 @@ impl<'a> Weights<'a> {
 
 impl UpdateContext {
     fn new(index: usize, update: &Update, looped: bool, weights: &mut Weights) -> Self {
-        let offset = |o: &[i64]| {
-            o.iter()
-                .map(i64::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let offset = |o: &[i64]| o.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let dtype = weights.stencil.dtype();
         let rows = |items: Vec<String>, per_row: usize| {
             items
@@ -503,11 +503,9 @@ impl KernelContext {
         Self {
             name: format!("{name}{}", kernel.suffix),
             makes: match steps {
-                _ if kernel.shared.is_none() && stencil.updates().len() > 1 => format!(
-                    "pass {} of {} of a step",
-                    pass + 1,
-                    stencil.updates().len()
-                ),
+                _ if kernel.shared.is_none() && stencil.updates().len() > 1 => {
+                    format!("pass {} of {} of a step", pass + 1, stencil.updates().len())
+                }
                 1 => "1 step".into(),
                 n => format!("{n} steps"),
             },

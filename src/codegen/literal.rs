@@ -121,6 +121,9 @@ mod tests {
         assert_eq!(exact(0.1, DType::F32), "0x1.99999ap-4f");
         assert_eq!(exact(1.0, DType::F64), "0x1p0");
         assert_eq!(exact(f64::NAN, DType::F32), "__builtin_nanf(\"\")");
-        assert_eq!(exact(f64::NEG_INFINITY, DType::F64), "-__builtin_huge_val()");
+        assert_eq!(
+            exact(f64::NEG_INFINITY, DType::F64),
+            "-__builtin_huge_val()"
+        );
     }
 }

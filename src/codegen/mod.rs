@@ -23,7 +23,9 @@ use crate::spec::{Stencil, Strategy};
 
 /// A template that failed to render: a fault of stencilgen, not of its input.
 #[derive(Debug, Error)]
-#[error("template {template}: {message}; this is a fault in stencilgen, please report it with the spec")]
+#[error(
+    "template {template}: {message}; this is a fault in stencilgen, please report it with the spec"
+)]
 pub struct CodegenError {
     /// The template.
     pub template: &'static str,
@@ -43,8 +45,14 @@ pub struct CudaSource {
 const TEMPLATES: [(&str, &str); 4] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
     ("head.cu.tera", include_str!("../../templates/head.cu.tera")),
-    ("direct.cu.tera", include_str!("../../templates/direct.cu.tera")),
-    ("tiled.cu.tera", include_str!("../../templates/tiled.cu.tera")),
+    (
+        "direct.cu.tera",
+        include_str!("../../templates/direct.cu.tera"),
+    ),
+    (
+        "tiled.cu.tera",
+        include_str!("../../templates/tiled.cu.tera"),
+    ),
 ];
 
 static ENGINE: LazyLock<Result<Tera, String>> = LazyLock::new(|| {

@@ -13,8 +13,10 @@
 //! number is found by the words behind it and not by its column. Functions that were not
 //! inlined have a "Function properties" of their own, which is not the kernel's.
 
+use serde::{Deserialize, Serialize};
+
 /// What one kernel uses, for each thread unless said otherwise.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelResources {
     /// The kernel's name in the binary (mangled unless `extern "C"`).
     pub name: String,

@@ -78,8 +78,7 @@ fn candidates(stencil: &Stencil) -> Vec<(Strategy, Vec<usize>, usize)> {
     };
     let wants_tiles = schedule.threads.is_some() || schedule.temporal_depth.is_some_and(|d| d > 1);
     let mut all = Vec::new();
-    if schedule.strategy == Strategy::Direct
-        || schedule.strategy == Strategy::Auto && !wants_tiles
+    if schedule.strategy == Strategy::Direct || schedule.strategy == Strategy::Auto && !wants_tiles
     {
         for tile in tiles(direct::tiles(rank)) {
             all.push((Strategy::Direct, tile, 1));
@@ -122,7 +121,8 @@ fn impossible(
     depth: usize,
     reason: &str,
 ) -> SpecError {
-    let builds = |tile: &[usize], depth| Plan::build(stencil, device, strategy, tile, depth).is_ok();
+    let builds =
+        |tile: &[usize], depth| Plan::build(stencil, device, strategy, tile, depth).is_ok();
     let found = format!("tile {tile:?} with temporal depth {depth} needs {reason}");
     let schedule = stencil.schedule();
     if schedule.temporal_depth.is_some() && strategy == Strategy::Tiled {

@@ -56,6 +56,11 @@ impl Device {
             .map(Card::device)
     }
 
+    /// The first card of the built-in table with this compute capability (90 for 9.0).
+    pub fn by_arch(arch: u32) -> Option<Self> {
+        CARDS.iter().find(|c| c.arch == arch).map(Card::device)
+    }
+
     /// The card that plans are made for where no device is at hand: the H200.
     pub fn assumed() -> Self {
         CARDS[0].device()
@@ -118,8 +123,7 @@ impl Device {
         } else {
             shared_bytes as u32 + SHARED_RESERVED
         };
-        let registers_per_warp =
-            (registers.max(1) * WARP as u32).next_multiple_of(REGISTER_UNIT);
+        let registers_per_warp = (registers.max(1) * WARP as u32).next_multiple_of(REGISTER_UNIT);
         let limits = [
             (
                 self.threads_per_multiprocessor / (warps * WARP as u32),

@@ -104,8 +104,7 @@ impl Model {
             traffic_bytes_per_cell: traffic,
             arithmetic_intensity: flops / traffic,
             read_intensity: flops / (reads * size),
-            uncached_intensity: flops
-                / ((stencil.taps() + stencil.updates().len()) as f64 * size),
+            uncached_intensity: flops / ((stencil.taps() + stencil.updates().len()) as f64 * size),
             read_intensity_limit: flops / (stencil.updates().len() as f64 * size),
             ridge_intensity: peak / (device.bandwidth_gbps * 1e9),
             halo_share: 1.0 - busiest.tile_cells() as f64 / loaded,
@@ -130,7 +129,9 @@ fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
     (0..extents.len())
         .map(|axis| {
             let slice: usize = extents[axis + 1..].iter().product();
-            let held = span[axis].saturating_mul(slice).saturating_mul(stencil.dtype().size());
+            let held = span[axis]
+                .saturating_mul(slice)
+                .saturating_mul(stencil.dtype().size());
             if held as u64 <= plan.device.l2_bytes / 2 {
                 1.0
             } else {
@@ -241,7 +242,8 @@ mod tests {
 
     #[test]
     fn an_output_tile_of_6_cubed_reads_at_1_37_flop_a_byte_with_57_8_percent_halo() {
-        let (stencil, plan) = seven_point(r#"{"strategy": "tiled", "tile": [6, 6, 6], "temporal_depth": 1}"#);
+        let (stencil, plan) =
+            seven_point(r#"{"strategy": "tiled", "tile": [6, 6, 6], "temporal_depth": 1}"#);
         let model = plan.model(&stencil);
         assert_eq!(format!("{:.2}", model.read_intensity), "1.37");
         assert_eq!(format!("{:.2}", model.read_intensity_limit), "3.25");
@@ -256,7 +258,8 @@ mod tests {
             let json = format!(
                 r#"{{"grid": [96, 96, 96], "stencil": {{"preset": "laplacian"}}, "schedule": {schedule}}}"#
             );
-            let stencil = Stencil::new(&Spec::from_json(&json).expect("a spec")).expect("a stencil");
+            let stencil =
+                Stencil::new(&Spec::from_json(&json).expect("a spec")).expect("a stencil");
             Plan::new(&stencil, &Device::assumed()).is_ok()
         };
         assert_eq!((1..=32).filter(|&n| fits(n)).max(), Some(10));

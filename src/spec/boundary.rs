@@ -272,14 +272,20 @@ mod tests {
             row(Entry::Reflect, Entry::Reflect, 3, -7, -3),
             [1., 1., 2., 3.]
         );
-        assert_eq!(row(Entry::Mirror, Entry::Mirror, 3, -7, -3), [2., 3., 2., 1.]);
+        assert_eq!(
+            row(Entry::Mirror, Entry::Mirror, 3, -7, -3),
+            [2., 3., 2., 1.]
+        );
         assert_eq!(row(Entry::Mirror, Entry::Mirror, 1, -3, 4), [1.; 7]);
         assert_eq!(
             row(Entry::Periodic, Entry::Periodic, 3, -7, -3),
             [3., 1., 2., 3.]
         );
         // Reflected by the low face onto cell 1, beyond the high face of an extent of 1: 2·5 − u.
-        assert_eq!(row(Entry::Reflect, Entry::Dirichlet(5.), 1, -2, 0), [9., 1.]);
+        assert_eq!(
+            row(Entry::Reflect, Entry::Dirichlet(5.), 1, -2, 0),
+            [9., 1.]
+        );
     }
 
     #[test]

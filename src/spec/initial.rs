@@ -90,11 +90,18 @@ impl Default for Initial {
 
 impl Initial {
     pub(super) fn parse(node: &Node) -> Result<Self, SpecError> {
-        let kinds = ["gaussian", "plane-wave", "checkerboard", "noise", "constant"];
-        let kind = node
-            .value
-            .get("kind")
-            .ok_or_else(|| node.error(format!("an object with \"kind\", one of {kinds:?}, is needed")))?;
+        let kinds = [
+            "gaussian",
+            "plane-wave",
+            "checkerboard",
+            "noise",
+            "constant",
+        ];
+        let kind = node.value.get("kind").ok_or_else(|| {
+            node.error(format!(
+                "an object with \"kind\", one of {kinds:?}, is needed"
+            ))
+        })?;
         let kind = Node {
             path: format!("{}.kind", node.path),
             value: kind,

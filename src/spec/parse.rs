@@ -62,7 +62,9 @@ impl Spec {
             )));
         }
         if let Some(node) = f.get("overflow") {
-            return Err(node.error("overflow applies to integer types; leave it out for f32 and f64"));
+            return Err(
+                node.error("overflow applies to integer types; leave it out for f32 and f64")
+            );
         }
         Ok(Spec {
             name: f.or("name", Spec::default_name(), |n| Ok(n.text()?.to_owned()))?,
@@ -155,7 +157,12 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
                 radius: f.need("radius")?.size(0)?,
                 center: f.need("center")?.number()?,
                 arms: if entries.iter().any(Node::is_list) {
-                    Arms::PerAxis(entries.iter().map(Node::numbers).collect::<Result<_, _>>()?)
+                    Arms::PerAxis(
+                        entries
+                            .iter()
+                            .map(Node::numbers)
+                            .collect::<Result<_, _>>()?,
+                    )
                 } else {
                     Arms::Same(arms.numbers()?)
                 },
@@ -276,9 +283,7 @@ fn point(node: &Node) -> Result<Point, SpecError> {
 }
 
 fn origin(f: &Fields) -> Result<PerAxis<i64>, SpecError> {
-    f.or("origin", PerAxis::default(), |n| {
-        per_axis(n, Node::integer)
-    })
+    f.or("origin", PerAxis::default(), |n| per_axis(n, Node::integer))
 }
 
 fn operation(f: &Fields) -> Result<Operation, SpecError> {
@@ -382,7 +387,9 @@ fn entry(node: &Node) -> Result<Entry, SpecError> {
             .filter_map(|(key, make)| f.get(key).map(|value| (value, make)));
         return match (given.next(), given.next()) {
             (Some((value, make)), None) => value.number().map(make),
-            _ => Err(node.error("exactly one of \"constant\", \"dirichlet\", \"neumann\" is needed")),
+            _ => {
+                Err(node.error("exactly one of \"constant\", \"dirichlet\", \"neumann\" is needed"))
+            }
         };
     }
     let known: Vec<&'static str> = Entry::NAMED

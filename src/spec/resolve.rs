@@ -105,7 +105,9 @@ fn star(rank: usize, radius: usize, center: f64, arms: &Arms) -> Result<Taps, Sp
                 return Err(SpecError::new(
                     "stencil.arms",
                     format!("{} weights", arms.len()),
-                    format!("radius {radius} needs {radius} weights w1..w{radius}, or one list per axis"),
+                    format!(
+                        "radius {radius} needs {radius} weights w1..w{radius}, or one list per axis"
+                    ),
                 ));
             }
             vec![arms; rank]

@@ -8,6 +8,7 @@ use super::boundary::{AxisBoundary, Reach};
 use super::entry::{AxisEntry, BoundarySpec, Entry};
 use super::resolve;
 use super::{Initial, Schedule, Spec, SpecError};
+use crate::array::{Array, ArrayError, Data};
 use crate::dtype::DType;
 
 /// The largest offset of a tap along an axis, in cells.
@@ -199,6 +200,18 @@ impl Stencil {
     /// The starting field where there is no input.
     pub fn initial(&self) -> Initial {
         self.spec.initial.unwrap_or_default()
+    }
+
+    /// The starting field on the grid, in its type.
+    ///
+    /// # Errors
+    /// [`ArrayError`] if the grid is too large for an array.
+    pub fn starting_field(&self) -> Result<Array, ArrayError> {
+        let data = match self.dtype() {
+            DType::F32 => Data::F32(self.initial().field(&self.extents)),
+            DType::F64 => Data::F64(self.initial().field(&self.extents)),
+        };
+        Array::new(self.extents.clone(), data)
     }
 
     /// What the user asked of the schedule.

@@ -121,7 +121,10 @@ mod tests {
     fn assert_close(found: &[f64], expected: &[f64]) {
         assert_eq!(found.len(), expected.len());
         for (f, e) in found.iter().zip(expected) {
-            assert!((f - e).abs() <= 4e-15 * e.abs().max(1.0), "{found:?} {expected:?}");
+            assert!(
+                (f - e).abs() <= 4e-15 * e.abs().max(1.0),
+                "{found:?} {expected:?}"
+            );
         }
     }
 

@@ -1,0 +1,108 @@
+//! `emit`: writes the CUDA source and, if asked for, PTX and cubin.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use stencilgen::build::Job;
+use stencilgen::codegen::{CudaSource, file_stem};
+use stencilgen::io::atomic::write_atomically;
+use stencilgen::nvrtc::{self, Kind};
+use stencilgen::plan::Plan;
+use stencilgen::report::{Operation, Report};
+use stencilgen::{Error, Stencil};
+
+use super::options::{CacheArguments, ReportArgument, SpecArgument, Target, print};
+
+#[derive(Args)]
+pub struct Emit {
+    #[command(flatten)]
+    spec: SpecArgument,
+    /// Write into this directory, which is made if need be; `-` prints the source instead
+    #[arg(short, long = "output", value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+    /// Write PTX too (needs NVRTC)
+    #[arg(long)]
+    ptx: bool,
+    /// Write a cubin too (needs NVRTC)
+    #[arg(long)]
+    cubin: bool,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    cache: CacheArguments,
+    #[command(flatten)]
+    report: ReportArgument,
+}
+
+impl Emit {
+    pub fn main(self) -> ExitCode {
+        let mut report = Report::new(Operation::GenerateStencil);
+        if self.output.as_os_str() == "-" {
+            return match self.source(&mut report).map(|(_, _, source)| source) {
+                Ok(source) => match print(&source.text) {
+                    Ok(()) => ExitCode::SUCCESS,
+                    Err(message) => {
+                        eprintln!("error: {message}");
+                        ExitCode::FAILURE
+                    }
+                },
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
+        let result = self.run(&mut report);
+        self.report.finish(report, result)
+    }
+
+    fn source(&self, report: &mut Report) -> Result<(Stencil, Plan, CudaSource), Error> {
+        let stencil = Stencil::new(&self.spec.read()?)?;
+        let (device, present) = self.target.device()?;
+        let plan = Plan::new(&stencil, &device)?;
+        *report = report
+            .clone()
+            .with_stencil(&stencil)
+            .with_plan(&plan, &stencil, present);
+        let source = CudaSource::render(&plan, &stencil)?;
+        Ok((stencil, plan, source))
+    }
+
+    fn run(&self, report: &mut Report) -> Result<bool, Error> {
+        let (stencil, plan, source) = self.source(report)?;
+        let mut files = vec![("cu", source.text.clone().into_bytes())];
+        for (wanted, kind, extension) in [
+            (self.ptx, Kind::Ptx, "ptx"),
+            (self.cubin, Kind::Cubin, "cubin"),
+        ] {
+            if !wanted {
+                continue;
+            }
+            let job = Job {
+                source: &source.text,
+                name: stencil.name(),
+                arch: plan.device.arch,
+                fast_math: stencil.spec().fast_math,
+                kind,
+            };
+            let built = job.build(&self.cache.choice().store(), &nvrtc::find(None)?)?;
+            files.push((extension, built.image));
+        }
+        let unwritable = |path: &std::path::Path, e: std::io::Error| {
+            Error::Backend(format!("cannot write {}: {e}", path.display()))
+        };
+        std::fs::create_dir_all(&self.output).map_err(|e| unwritable(&self.output, e))?;
+        for (extension, bytes) in files {
+            let path = self
+                .output
+                .join(format!("{}.{extension}", file_stem(stencil.name())));
+            write_atomically(&path, |out: &mut dyn Write| out.write_all(&bytes))
+                .map_err(|e| unwritable(&path, e))?;
+            eprintln!("wrote {}", path.display());
+            report.artifacts.push(path.display().to_string());
+        }
+        Ok(true)
+    }
+}

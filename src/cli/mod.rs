@@ -1,0 +1,55 @@
+//! The command line: one file a command, each thin over the library's public face.
+//!
+//! Results for programs go to stdout or the named file, messages and progress to stderr. A command that fails leaves a
+//! report with status `error` where its report was asked for, says why on stderr, and ends with exit code 1.
+
+mod analyze;
+mod cache;
+mod check;
+mod doctor;
+mod emit;
+mod options;
+mod run;
+mod schema;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Turns the description of a stencil into a CUDA kernel made for it, compiles, caches, runs and reports.
+#[derive(Parser)]
+#[command(name = "stencilgen", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile a stencil and run it, on the GPU or, without one, on the CPU
+    Run(run::Run),
+    /// Write the CUDA source (and PTX or cubin); needs no GPU, no driver and, for the source, no CUDA at all
+    Emit(emit::Emit),
+    /// Run a stencil and compare it with the reference in f64
+    Check(check::Check),
+    /// Tell what the model says: traffic, intensity, occupancy, halo; needs no GPU
+    Analyze(analyze::Analyze),
+    /// Tell what was found (driver, device, NVRTC, cache), what is missing, and how to mend it
+    Doctor(doctor::Doctor),
+    /// Look after the cache of compiled kernels
+    Cache(cache::Cache),
+    /// Print the JSON Schemas of spec and report
+    Schema(schema::Schema),
+}
+
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(run) => run.main(),
+        Command::Emit(emit) => emit.main(),
+        Command::Check(check) => check.main(),
+        Command::Analyze(analyze) => analyze.main(),
+        Command::Doctor(doctor) => doctor.main(),
+        Command::Cache(cache) => cache.main(),
+        Command::Schema(schema) => schema.main(),
+    }
+}

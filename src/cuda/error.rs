@@ -1,0 +1,96 @@
+//! What can go wrong with the driver and the device.
+
+use cudarc::driver::result::DriverError;
+use thiserror::Error;
+
+/// A failure of the CUDA driver, or of something asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CudaError {
+    /// The driver's library is not there.
+    #[error(
+        "no CUDA driver: none of {tried} could be loaded; install the NVIDIA driver, or run on the CPU"
+    )]
+    NoDriver {
+        /// Names that were tried.
+        tried: String,
+    },
+    /// There is no such device.
+    #[error("CUDA device {ordinal} was asked for, and the driver sees {count}; choose one from 0")]
+    NoDevice {
+        /// The device asked for.
+        ordinal: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// A call of the driver failed.
+    #[error("{doing}: the CUDA driver answers {name} ({message})")]
+    Driver {
+        /// What was being done.
+        doing: String,
+        /// The driver's name of the error.
+        name: String,
+        /// The driver's words for it.
+        message: String,
+    },
+    /// The arrays do not fit.
+    #[error(
+        "{arrays} arrays of {cells} cells need {needed} bytes of device memory, and {free} are free; use a smaller grid \
+         or the CPU backend"
+    )]
+    Memory {
+        /// Arrays needed at once.
+        arrays: usize,
+        /// Cells of each.
+        cells: usize,
+        /// Bytes of all.
+        needed: u128,
+        /// Bytes free.
+        free: usize,
+    },
+    /// An array has the wrong length.
+    #[error("the {array} array holds {found} cells; the grid has {expected}")]
+    Length {
+        /// Which array.
+        array: &'static str,
+        /// Its cells.
+        found: usize,
+        /// The grid's cells.
+        expected: usize,
+    },
+    /// The compiled kernel asks for more than the device gives.
+    #[error("kernel {kernel} cannot be launched: {reason}; choose a smaller tile or fewer threads")]
+    Unlaunchable {
+        /// The kernel.
+        kernel: String,
+        /// What is exceeded.
+        reason: String,
+    },
+}
+
+impl CudaError {
+    pub(super) fn driver(doing: impl Into<String>, error: DriverError) -> Self {
+        // The driver is loaded, or there would be no error of its own: asking it for words is safe.
+        let words = |text: Result<&std::ffi::CStr, DriverError>| {
+            text.map_or_else(
+                |_| format!("code {}", error.0 as u32),
+                |t| t.to_string_lossy().into_owned(),
+            )
+        };
+        Self::Driver {
+            doing: doing.into(),
+            name: words(error.error_name()),
+            message: words(error.error_string()),
+        }
+    }
+}
+
+/// Adds to a driver's error what was being done.
+pub(super) trait Doing<T> {
+    fn doing(self, what: impl Into<String>) -> Result<T, CudaError>;
+}
+
+impl<T> Doing<T> for Result<T, DriverError> {
+    fn doing(self, what: impl Into<String>) -> Result<T, CudaError> {
+        self.map_err(|e| CudaError::driver(what, e))
+    }
+}

@@ -1,0 +1,84 @@
+//! The library's error: whichever stage failed, with a code for programs and, where there is one, the path in the spec.
+
+use thiserror::Error;
+
+use crate::array::ArrayError;
+use crate::codegen::CodegenError;
+use crate::cpu::CpuError;
+use crate::cuda::CudaError;
+use crate::dtype::DType;
+use crate::spec::SpecError;
+use crate::{io, nvrtc};
+
+/// Anything that can go wrong between a spec and a result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The spec, or a plan for it, is impossible.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A template failed.
+    #[error(transparent)]
+    Codegen(#[from] CodegenError),
+    /// NVRTC is missing or refused the text.
+    #[error(transparent)]
+    Nvrtc(#[from] nvrtc::Error),
+    /// The driver or the device.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// The CPU backend.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    /// An array whose shape and values do not agree.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+    /// Reading or writing a file.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// An array of another shape than the grid.
+    #[error("the input has the shape {found:?}; the grid is {expected:?}")]
+    Shape {
+        /// Shape of the array.
+        found: Vec<usize>,
+        /// Extents of the grid.
+        expected: Vec<usize>,
+    },
+    /// An array of another type than the grid.
+    #[error("the array holds {found}; the stencil computes in {expected}: convert it first")]
+    Type {
+        /// Type of the array.
+        found: DType,
+        /// Type of the stencil.
+        expected: DType,
+    },
+    /// Asked of a backend what only the other has.
+    #[error("{0}")]
+    Backend(String),
+}
+
+impl Error {
+    /// A word for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Spec(e) if e.path.starts_with("schedule") => "impossible-schedule",
+            Self::Spec(_) => "invalid-spec",
+            Self::Codegen(_) => "codegen",
+            Self::Nvrtc(nvrtc::Error::Compile(_)) => "compile",
+            Self::Nvrtc(_) => "nvrtc",
+            Self::Cuda(CudaError::Memory { .. }) => "out-of-memory",
+            Self::Cuda(_) => "cuda",
+            Self::Cpu(_) => "cpu",
+            Self::Array(_) | Self::Shape { .. } | Self::Type { .. } => "input",
+            Self::Io(_) => "io",
+            Self::Backend(_) => "backend",
+        }
+    }
+
+    /// Where in the spec the fault lies, or which file it is about.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Self::Spec(e) => Some(e.path.clone()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Filling in a report from the values of the stages.
+
+use serde_json::{Value, json};
+
+use super::advice;
+use super::types::{
+    CacheReport, CacheStatus, DeviceFacts, Failure, Folded, KernelReport, LaunchReport, Operation,
+    Optimization, Performance, Report, Status, StencilFacts, Times, TrafficSource,
+};
+use crate::cache;
+use crate::error::Error;
+use crate::plan::{Device, Kernel, Model, Plan};
+use crate::spec::{Reach, Stencil, Strategy};
+use crate::stencil::{CompiledStencil, CudaEngine};
+
+impl Report {
+    /// A report that says nothing yet.
+    pub fn new(operation: Operation) -> Self {
+        Self {
+            operation,
+            status: Status::Success,
+            error: None,
+            stencil: None,
+            optimization: None,
+            performance: Performance::default(),
+            recommendations: Vec::new(),
+            artifacts: Vec::new(),
+            backend: None,
+            fallback: None,
+            device: None,
+            schedule: None,
+            kernel: None,
+            further_kernels: Vec::new(),
+            cache: None,
+            model: None,
+            stages: None,
+            verification: None,
+            stencilgen: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    /// Records a failure.
+    pub fn failed(mut self, error: &Error) -> Self {
+        self.status = Status::Error;
+        self.error = Some(Failure {
+            code: error.code().into(),
+            message: error.to_string(),
+            path: error.path(),
+        });
+        self
+    }
+
+    /// Adds what the stencil is.
+    pub fn with_stencil(mut self, stencil: &Stencil) -> Self {
+        self.stencil = Some(StencilFacts {
+            kind: format!("{}D", stencil.rank()),
+            points: stencil.taps(),
+            radius: reach(&stencil.reach()),
+            boundary: fold(
+                &stencil
+                    .entries()
+                    .iter()
+                    .map(|faces| [json!(faces[0]), json!(faces[1])])
+                    .collect::<Vec<_>>(),
+            ),
+            name: stencil.name().into(),
+            grid: stencil.extents().to_vec(),
+            dtype: stencil.dtype(),
+            passes: stencil.updates().len(),
+            steps: stencil.steps(),
+        });
+        self
+    }
+
+    /// Adds a plan that was made for a device which may not be at hand, the model's figures and its advice.
+    pub fn with_plan(mut self, plan: &Plan, stencil: &Stencil, present: bool) -> Self {
+        let model = plan.model(stencil);
+        let main = &plan.fused[0];
+        self.optimization = Some(Optimization {
+            tile_size: plan.tile.clone(),
+            shared_memory_bytes: main.shared_bytes,
+            halo_size: reach(&main.halo),
+            temporal_blocking: plan.temporal_depth > 1,
+            strategy: strategy(plan).into(),
+            temporal_depth: plan.temporal_depth,
+        });
+        self.device = Some(DeviceFacts {
+            name: plan.device.name.clone(),
+            target: Some(plan.device.target()),
+            present,
+        });
+        let mut schedule = json!({
+            "strategy": strategy(plan),
+            "tile": plan.tile,
+            "temporal_depth": plan.temporal_depth,
+        });
+        if plan.strategy == Strategy::Tiled {
+            schedule["threads"] = json!(main.threads());
+        }
+        self.schedule = Some(schedule);
+        let mut kernels = plan
+            .kernels()
+            .map(|k| kernel_report(k, stencil, &plan.device, &model))
+            .collect::<Vec<_>>();
+        let name = crate::codegen::identifier(stencil.name());
+        for (report, kernel) in kernels.iter_mut().zip(plan.kernels()) {
+            report.name = format!("{name}{}", kernel.suffix);
+        }
+        self.further_kernels = kernels.split_off(1);
+        self.kernel = kernels.pop();
+        self.performance.peak_bandwidth_gbps = Some(plan.device.bandwidth_gbps);
+        self.recommendations = advice::of(plan, stencil, &model);
+        self.model = Some(model);
+        self
+    }
+
+    /// Adds what compiling gave: backend, kernels as compiled, cache, stages.
+    pub fn with_compiled(mut self, compiled: &CompiledStencil) -> Self {
+        let stencil = compiled.stencil();
+        self.stages = Some(compiled.stages().clone());
+        let Some(engine) = compiled.cuda() else {
+            self.backend = Some("cpu".into());
+            self.fallback = compiled.fallback().map(Into::into);
+            self.device = Some(DeviceFacts {
+                name: format!("CPU, {} threads", rayon::current_num_threads()),
+                target: None,
+                present: true,
+            });
+            return self;
+        };
+        self.backend = Some("cuda".into());
+        self = self.with_plan(engine.program.plan(), stencil, true);
+        self.add_compiled_kernels(engine);
+        self.cache = Some(CacheReport {
+            status: match engine.built.status {
+                cache::Status::Hit => CacheStatus::Hit,
+                cache::Status::Miss => CacheStatus::Miss,
+                cache::Status::Bypassed(_) => CacheStatus::Bypassed,
+            },
+            reason: match &engine.built.status {
+                cache::Status::Bypassed(reason) => Some(reason.clone()),
+                _ => None,
+            },
+            key: engine.built.key.to_string(),
+            compile_ms: engine.built.compile_ms,
+            load_ms: Some(engine.load_ms),
+        });
+        self
+    }
+
+    fn add_compiled_kernels(&mut self, engine: &CudaEngine) {
+        let device = engine.program.gpu().device();
+        let facts = engine.program.module().facts();
+        let reports = self.kernel.iter_mut().chain(&mut self.further_kernels);
+        for (report, facts) in reports.zip(&facts) {
+            report.registers = Some(facts.registers);
+            let [x, y, z] = report.launch.block;
+            report.occupancy = device.occupancy(
+                (x * y * z) as usize,
+                facts.registers,
+                report.launch.shared_memory_bytes,
+            );
+            // The driver's own count stands where it differs.
+            report.occupancy.fraction *=
+                f64::from(facts.resident_blocks) / f64::from(report.occupancy.blocks.max(1));
+            report.occupancy.blocks = facts.resident_blocks;
+            report.spill_bytes = engine
+                .built
+                .resources
+                .iter()
+                .find(|r| r.name == facts.name)
+                .map(|r| r.spill_store_bytes + r.spill_load_bytes);
+        }
+        let kernels: Vec<&KernelReport> = self.kernel.iter().chain(&self.further_kernels).collect();
+        self.recommendations.extend(advice::of_compiled(&kernels));
+    }
+
+    /// Adds timed runs of the spec's steps. `copy_gbps` is the bandwidth of a plain copy, if it was measured.
+    pub fn with_times(
+        mut self,
+        stencil: &Stencil,
+        steps: u64,
+        seconds: &[f64],
+        copy_gbps: Option<f64>,
+    ) -> Self {
+        let p = &mut self.performance;
+        p.measured_copy_gbps = copy_gbps;
+        p.time = Times::of(seconds);
+        let Some(median) = p.time.as_ref().map(|t| t.median_seconds) else {
+            return self;
+        };
+        let updates = stencil.cells() as f64 * steps as f64;
+        if updates == 0.0 || median <= 0.0 {
+            return self;
+        }
+        let rate = updates / median;
+        let size = stencil.dtype().size() as f64;
+        p.gstencils_per_second = Some(rate / 1e9);
+        p.gflops = Some(rate * stencil.flops() as f64 / 1e9);
+        p.effective_bandwidth_gbps = Some(rate * 2.0 * size / 1e9);
+        if let Some(model) = &self.model {
+            let achieved = rate * model.traffic_bytes_per_cell / 1e9;
+            p.achieved_bandwidth_gbps = Some(achieved);
+            p.arithmetic_intensity = Some(model.arithmetic_intensity);
+            p.traffic_source = Some(TrafficSource::Model);
+            p.efficiency_percent = p.peak_bandwidth_gbps.map(|peak| 100.0 * achieved / peak);
+        }
+        self
+    }
+
+    /// The report as JSON text with a newline at its end.
+    pub fn to_json(&self) -> String {
+        // A report holds strings, finite numbers and lists alone.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+fn strategy(plan: &Plan) -> &'static str {
+    match plan.strategy {
+        Strategy::Tiled => "tiled",
+        Strategy::Auto | Strategy::Direct => "direct",
+    }
+}
+
+fn kernel_report(
+    kernel: &Kernel,
+    stencil: &Stencil,
+    device: &Device,
+    model: &Model,
+) -> KernelReport {
+    let grid = kernel
+        .launch(stencil.extents())
+        .map_or([0; 3], |launch| launch.grid);
+    KernelReport {
+        name: String::new(),
+        registers: None,
+        spill_bytes: None,
+        occupancy: device.occupancy(
+            kernel.threads(),
+            model.registers_estimated,
+            kernel.shared_bytes,
+        ),
+        launch: LaunchReport {
+            grid,
+            block: kernel.block,
+            shared_memory_bytes: kernel.shared_bytes,
+        },
+    }
+}
+
+fn reach(axes: &[Reach]) -> Folded {
+    let faces: Vec<[Value; 2]> = axes.iter().map(|r| [json!(r.lo), json!(r.hi)]).collect();
+    fold(&faces)
+}
+
+/// One value if all faces have it; else one per axis, a pair where the faces of an axis differ.
+fn fold(axes: &[[Value; 2]]) -> Folded {
+    let first = axes.first().map(|faces| &faces[0]);
+    match first {
+        Some(value) if axes.iter().flatten().all(|v| v == value) => Folded::Same(value.clone()),
+        _ => Folded::Each(
+            axes.iter()
+                .map(|[lo, hi]| {
+                    if lo == hi {
+                        lo.clone()
+                    } else {
+                        json!([lo, hi])
+                    }
+                })
+                .collect(),
+        ),
+    }
+}

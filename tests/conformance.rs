@@ -1,0 +1,111 @@
+//! The conformance cases on the reference, on the CPU backend and, where there is a GPU, on it.
+
+mod common;
+
+use common::{Case, cases};
+use rayon::prelude::*;
+use stencilgen::spec::Strategy;
+use stencilgen::{Backend, CacheChoice, Compiler, Error, reference};
+
+fn assert_none(faults: Vec<String>) {
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn the_reference_agrees_with_every_case() {
+    let faults = cases().into_iter().filter_map(|case| {
+        let expected = reference::run(&case.stencil(), &case.input, case.spec.steps);
+        let fault = case.fault(&expected.values)?;
+        Some(format!("{}: {fault}", case.name))
+    });
+    assert_none(faults.collect());
+}
+
+#[test]
+fn the_cpu_backend_agrees_with_every_case() {
+    let compiler = Compiler::new().backend(Backend::Cpu);
+    let faults = cases()
+        .into_iter()
+        .filter_map(|case| run(&compiler, &case).err());
+    assert_none(faults.collect());
+}
+
+fn run(compiler: &Compiler, case: &Case) -> Result<(), String> {
+    let told = |e: Error| format!("{}: {e}", case.name);
+    let compiled = compiler.compile(&case.spec).map_err(told)?;
+    let output = compiled.run(case.array()).map_err(told)?;
+    match case.fault(&output.to_f64()) {
+        Some(fault) => Err(format!("{}: {fault}", case.name)),
+        None => Ok(()),
+    }
+}
+
+/// The compiler for the GPU, or `None` (told) where there is none.
+fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
+    if let Err(e) = stencilgen::cuda::Driver::load() {
+        assert!(
+            std::env::var_os("STENCILGEN_REQUIRE_GPU").is_none(),
+            "a GPU is required: {e}"
+        );
+        println!("skipped: {e}");
+        return None;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let compiler = Compiler::new()
+        .backend(Backend::Cuda)
+        .cache(CacheChoice::Directory(directory.path().to_owned()));
+    Some((compiler, directory))
+}
+
+/// Runs every case with a schedule. A tile that cannot hold the halo must be refused as such; told are how many were.
+fn on_gpu(strategy: Strategy, depth: Option<usize>, side: Option<usize>) {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut all = cases();
+    for case in &mut all {
+        let rank = case.spec.grid.as_ref().expect("a grid").len();
+        case.spec.schedule.strategy = strategy;
+        case.spec.schedule.temporal_depth = depth;
+        case.spec.schedule.tile = side.map(|side| vec![side; rank]);
+    }
+    let outcomes: Vec<Result<bool, String>> = all
+        .par_iter()
+        .map(|case| match compiler.compile(&case.spec) {
+            Err(e) if e.code() == "impossible-schedule" => Ok(false),
+            _ => run(&compiler, case).map(|()| true),
+        })
+        .collect();
+    let refused = outcomes.iter().filter(|o| **o == Ok(false)).count();
+    println!(
+        "{strategy:?}, depth {depth:?}, tile {side:?}: {} ran, {refused} do not fit shared memory",
+        all.len() - refused
+    );
+    assert!(refused < all.len() / 10, "{refused} cases were refused");
+    assert_none(outcomes.into_iter().filter_map(Result::err).collect());
+}
+
+#[test]
+fn the_gpu_agrees_with_every_case_as_the_model_schedules_it() {
+    on_gpu(Strategy::Auto, None, None);
+}
+
+#[test]
+fn the_gpu_agrees_with_every_case_when_direct() {
+    on_gpu(Strategy::Direct, None, None);
+    on_gpu(Strategy::Direct, None, Some(4));
+}
+
+#[test]
+fn the_gpu_agrees_with_every_case_when_tiled() {
+    for depth in 1..=3 {
+        for side in [None, Some(4), Some(8)] {
+            on_gpu(Strategy::Tiled, Some(depth), side);
+        }
+    }
+}
