@@ -6,9 +6,10 @@
 use serde::Serialize;
 
 use super::faces;
+use super::kernels::KernelContext;
 use super::literal::{decimal, exact};
-use crate::plan::{Kernel, Level, Plan};
-use crate::spec::{AxisBoundary, Reach, Stencil, Update};
+use crate::plan::Plan;
+use crate::spec::{Stencil, Update};
 
 /// Most taps that are written out, all copies of an update together; past it the update is a loop over tables. A copy
 /// of 729 taps took NVRTC 0.9 s.
@@ -45,7 +46,9 @@ pub(super) struct Context {
     pub offset_parameters: String,
     /// Linear index of the cell `z, y, x` of the grid.
     pub cell: String,
-    /// The same, with coordinates beyond periodic faces wrapped.
+    /// Linear index of the cell at `lz, ly, lx` of a region that begins `*_below` cells below its tile.
+    pub tile_cell: String,
+    /// The index of `z, y, x`, with coordinates beyond periodic faces wrapped.
     pub home: String,
     /// Offset in a linear index for `dz, dy, dx` in the grid.
     pub grid_offset: String,
@@ -112,98 +115,8 @@ pub(super) struct Term {
     pub offset: String,
 }
 
-/// One kernel.
-#[derive(Serialize)]
-pub(super) struct KernelContext {
-    pub name: String,
-    /// What it makes, for the comment.
-    pub makes: String,
-    pub threads: usize,
-    pub steps: usize,
-    pub takes_start: bool,
-    pub axes: Vec<KernelAxis>,
-    pub axes_fastest_first: Vec<KernelAxis>,
-    /// Distances in shared memory along each axis but the fastest, as constants to declare.
-    pub strides: Vec<Stride>,
-    /// Offset in shared memory for `dz, dy, dx`.
-    pub shared_offset: String,
-    /// Cells of one shared buffer.
-    pub buffer_cells: usize,
-    /// Cells read by a block.
-    pub loaded_cells: usize,
-    /// Unrolling of the loop that loads them.
-    pub load_unroll: usize,
-    /// Condition, joined by `&&`, that no tap of a cell leaves the grid; `true` if none can.
-    pub interior: String,
-    /// Condition, joined by `||`, that a tile with its halo leaves the grid.
-    pub edge: String,
-    pub levels: Vec<LevelContext>,
-}
-
-/// A constant distance between neighbours in shared memory.
-#[derive(Serialize, Clone)]
-pub(super) struct Stride {
-    pub name: &'static str,
-    pub cells: usize,
-}
-
-/// A kernel's view of an axis.
-#[derive(Serialize, Clone)]
-pub(super) struct KernelAxis {
-    pub name: &'static str,
-    pub tile: usize,
-    /// Halo below and above the tile.
-    pub lo: usize,
-    pub hi: usize,
-    /// The axis's position in the region that is loaded, from the linear index `i`.
-    pub local: String,
-    /// ` * STRIDE` of the axis in shared memory, nothing for the fastest.
-    pub times_stride: &'static str,
-    /// Whether this is the slowest axis.
-    pub slowest: bool,
-}
-
-/// One level of a tile.
-#[derive(Serialize)]
-pub(super) struct LevelContext {
-    /// 1, 2, …
-    pub number: usize,
-    pub update: usize,
-    pub cells: usize,
-    pub unroll: usize,
-    /// Buffer that is read.
-    pub from: usize,
-    /// Whether the result goes to the grid rather than to the other buffer.
-    pub last: bool,
-    /// Whether cells that keep their value must be restored after it.
-    pub ends_step: bool,
-    /// Region in words.
-    pub region: String,
-    pub axes: Vec<LevelAxis>,
-    /// Whether some axis maps indices beyond its faces to values other than copies.
-    pub affine: bool,
-}
-
-/// A level's view of an axis.
-#[derive(Serialize)]
-pub(super) struct LevelAxis {
-    pub name: &'static str,
-    pub lo: usize,
-    pub hi: usize,
-    /// Position in the region, from the linear index `i`.
-    pub local: String,
-    /// Distance from the start of the buffer to the start of the region.
-    pub shift: usize,
-    pub load_lo: usize,
-    pub times_stride: &'static str,
-    /// Whether cells beyond the faces of this axis are computed from cells inside.
-    pub mapped: bool,
-    pub affine: bool,
-}
-
-const NAMES: [&str; 3] = ["z", "y", "x"];
-const STRIDES: [&str; 3] = ["PLANE", "ROW", ""];
-const TIMES_STRIDE: [&str; 3] = [" * PLANE", " * ROW", ""];
+/// Names of the axes, slowest first; a grid of fewer axes has the last of them.
+pub(super) const NAMES: [&str; 3] = ["z", "y", "x"];
 
 impl Context {
     pub(super) fn new(plan: &Plan, stencil: &Stencil, name: &str, head: Vec<String>) -> Self {
@@ -293,6 +206,10 @@ impl Context {
             extent_parameters: join(&|n| format!("index_t n{n}")),
             offset_parameters: join(&|n| format!("int d{n}")),
             cell: horner(&|axis| names[axis].to_owned()),
+            tile_cell: horner(&|axis| {
+                let n = names[axis];
+                format!("({n}0 - {n}_below + l{n})")
+            }),
             home: horner(&wrapped),
             grid_offset: horner(&|axis| {
                 if axis == 0 && rank > 1 {
@@ -405,184 +322,6 @@ impl UpdateContext {
                 .map(|axis| format!("O{index}[k][{axis}]"))
                 .collect::<Vec<_>>()
                 .join(", "),
-        }
-    }
-}
-
-/// Expressions for the position along each axis in a region, from the linear index `i`, slowest axis first.
-fn locals(region: &[usize]) -> Vec<String> {
-    (0..region.len())
-        .map(|axis| {
-            let slice: usize = region[axis + 1..].iter().product();
-            let divided = if slice == 1 {
-                "i".to_owned()
-            } else {
-                format!("i / {slice}")
-            };
-            if axis == 0 {
-                divided
-            } else {
-                format!("{divided} % {}", region[axis])
-            }
-        })
-        .collect()
-}
-
-fn region(tile: &[usize], halo: &[Reach]) -> Vec<usize> {
-    tile.iter()
-        .zip(halo)
-        .map(|(t, h)| t + h.lo + h.hi)
-        .collect()
-}
-
-fn by(extents: &[usize]) -> String {
-    extents
-        .iter()
-        .map(usize::to_string)
-        .collect::<Vec<_>>()
-        .join(" x ")
-}
-
-impl KernelContext {
-    fn new(kernel: &Kernel, stencil: &Stencil, name: &str) -> Self {
-        let rank = stencil.rank();
-        let names = &NAMES[3 - rank..];
-        let times_stride = &TIMES_STRIDE[3 - rank..];
-        let threads = kernel.threads();
-        let trips = |cells: usize| cells.div_ceil(threads).min(4);
-        let loaded = region(&kernel.tile, &kernel.halo);
-        let axes: Vec<KernelAxis> = locals(&loaded)
-            .into_iter()
-            .enumerate()
-            .map(|(axis, local)| KernelAxis {
-                name: names[axis],
-                tile: kernel.tile[axis],
-                lo: kernel.halo[axis].lo,
-                hi: kernel.halo[axis].hi,
-                local,
-                times_stride: times_stride[axis],
-                slowest: axis == 0,
-            })
-            .collect();
-        let mut strides = Vec::new();
-        if let Some(shared) = &kernel.shared {
-            let mut cells = shared.pitch;
-            for axis in (0..rank - 1).rev() {
-                strides.push(Stride {
-                    name: STRIDES[3 - rank + axis],
-                    cells,
-                });
-                cells *= shared.extents[axis];
-            }
-        }
-        let conditions = |f: &dyn Fn(&KernelAxis, &mut Vec<String>)| {
-            let mut all = Vec::new();
-            for axis in &axes {
-                f(axis, &mut all);
-            }
-            all
-        };
-        let interior = conditions(&|a, all| {
-            let n = a.name;
-            if a.lo > 0 {
-                all.push(format!("{n} >= {}", a.lo));
-            }
-            if a.hi > 0 {
-                all.push(format!("{n} < n{n} - {}", a.hi));
-            }
-        });
-        let edge = conditions(&|a, all| {
-            let n = a.name;
-            if a.lo > 0 {
-                all.push(format!("{n}0 < {}", a.lo));
-            }
-            all.push(format!("{n}0 + {} > n{n}", a.tile + a.hi));
-        });
-        let steps = kernel.levels.iter().filter(|l| l.ends_step).count();
-        let pass = kernel.levels.first().map_or(0, |l| l.update);
-        Self {
-            name: format!("{name}{}", kernel.suffix),
-            makes: match steps {
-                _ if kernel.shared.is_none() && stencil.updates().len() > 1 => {
-                    format!("pass {} of {} of a step", pass + 1, stencil.updates().len())
-                }
-                1 => "1 step".into(),
-                n => format!("{n} steps"),
-            },
-            threads,
-            steps,
-            takes_start: kernel.takes_start,
-            axes_fastest_first: axes.iter().rev().cloned().collect(),
-            strides,
-            shared_offset: (0..rank)
-                .map(|axis| format!("d{}{}", names[axis], times_stride[axis]))
-                .collect::<Vec<_>>()
-                .join(" + "),
-            buffer_cells: kernel.shared.as_ref().map_or(0, |s| s.buffer_cells),
-            loaded_cells: kernel.loaded_cells(),
-            load_unroll: trips(kernel.loaded_cells()),
-            interior: if interior.is_empty() {
-                "true".into()
-            } else {
-                interior.join(" && ")
-            },
-            edge: edge.join(" || "),
-            levels: kernel
-                .levels
-                .iter()
-                .enumerate()
-                .map(|(i, level)| {
-                    let last = i + 1 == kernel.levels.len();
-                    LevelContext::new(i, last, level, kernel, stencil.boundary(), trips)
-                })
-                .collect(),
-            axes,
-        }
-    }
-}
-
-impl LevelContext {
-    fn new(
-        i: usize,
-        last: bool,
-        level: &Level,
-        kernel: &Kernel,
-        boundary: &[AxisBoundary],
-        trips: impl Fn(usize) -> usize,
-    ) -> Self {
-        let rank = boundary.len();
-        let extents = region(&kernel.tile, &level.halo);
-        let axes: Vec<LevelAxis> = locals(&extents)
-            .into_iter()
-            .enumerate()
-            .map(|(axis, local)| {
-                let halo = level.halo[axis];
-                // Only cells beyond the tile can lie beyond the grid and still be computed.
-                let mapped = halo.radius() > 0 && !boundary[axis].is_periodic();
-                LevelAxis {
-                    name: NAMES[3 - rank + axis],
-                    lo: halo.lo,
-                    hi: halo.hi,
-                    local,
-                    shift: kernel.halo[axis].lo - halo.lo,
-                    load_lo: kernel.halo[axis].lo,
-                    times_stride: TIMES_STRIDE[3 - rank + axis],
-                    mapped,
-                    affine: mapped && boundary[axis].is_affine(),
-                }
-            })
-            .collect();
-        Self {
-            number: i + 1,
-            update: level.update,
-            cells: kernel.level_cells(level),
-            unroll: trips(kernel.level_cells(level)),
-            from: i % 2,
-            last,
-            ends_step: level.ends_step,
-            region: by(&extents),
-            affine: axes.iter().any(|a| a.affine),
-            axes,
         }
     }
 }

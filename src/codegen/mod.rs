@@ -8,6 +8,7 @@
 mod context;
 mod faces;
 mod head;
+mod kernels;
 mod literal;
 mod names;
 

@@ -1,6 +1,7 @@
 //! Choosing what the schedule leaves open: candidates, each built and judged by the model.
 
-use super::{Device, Plan, direct, tiled};
+use super::model::Loads;
+use super::{Device, Model, Plan, direct, tiled};
 use crate::spec::{SpecError, Stencil, Strategy};
 
 /// The deepest temporal blocking that is tried unasked.
@@ -40,26 +41,25 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
             "a multiple of 32 up to 1024 is needed",
         ));
     }
+    let loads = Loads::of(stencil);
     let mut best: Option<(f64, Plan)> = None;
     let mut fault = None;
-    for (strategy, tile, depth) in candidates(stencil) {
-        match Plan::build(stencil, device, strategy, &tile, depth) {
+    for candidate in candidates(stencil) {
+        match candidate.build(stencil, device) {
             Ok(plan) => {
-                let rate = plan.model(stencil).gstencils_per_second;
+                let rate = Model::of(&plan, stencil, &loads).gstencils_per_second;
                 if best.as_ref().is_none_or(|(most, _)| rate > *most) {
                     best = Some((rate, plan));
                 }
             }
             Err(reason) => {
-                fault.get_or_insert((strategy, tile, depth, reason));
+                fault.get_or_insert((candidate, reason));
             }
         }
     }
     match (best, fault) {
         (Some((_, plan)), _) => Ok(plan),
-        (None, Some((strategy, tile, depth, reason))) => {
-            Err(impossible(stencil, device, strategy, &tile, depth, &reason))
-        }
+        (None, Some((candidate, reason))) => Err(impossible(stencil, device, &candidate, &reason)),
         (None, None) => Err(SpecError::new(
             "schedule",
             "no candidate",
@@ -68,47 +68,96 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     }
 }
 
-/// Every strategy, tile and depth that the schedule leaves open.
-fn candidates(stencil: &Stencil) -> Vec<(Strategy, Vec<usize>, usize)> {
+/// A way to run, with everything decided.
+#[derive(Debug, Clone)]
+struct Candidate {
+    strategy: Strategy,
+    tile: Vec<usize>,
+    depth: usize,
+    threads: usize,
+}
+
+impl Candidate {
+    fn build(&self, stencil: &Stencil, device: &Device) -> Result<Plan, String> {
+        Plan::build(
+            stencil,
+            device,
+            self.strategy,
+            &self.tile,
+            self.depth,
+            self.threads,
+        )
+    }
+}
+
+/// Everything that the schedule leaves open.
+fn candidates(stencil: &Stencil) -> Vec<Candidate> {
     let schedule = stencil.schedule();
-    let rank = stencil.rank();
-    let tiles = |defaults: &[&[usize]]| match &schedule.tile {
-        Some(tile) => vec![tile.clone()],
-        None => defaults.iter().map(|t| t.to_vec()).collect(),
-    };
-    let wants_tiles = schedule.threads.is_some() || schedule.temporal_depth.is_some_and(|d| d > 1);
     let mut all = Vec::new();
+    let wants_tiles = schedule.threads.is_some() || schedule.temporal_depth.is_some_and(|d| d > 1);
     if schedule.strategy == Strategy::Direct || schedule.strategy == Strategy::Auto && !wants_tiles
     {
-        for tile in tiles(direct::tiles(rank)) {
-            all.push((Strategy::Direct, tile, 1));
+        let tiles = match &schedule.tile {
+            Some(tile) => vec![tile.clone()],
+            None => direct::tiles(stencil.rank())
+                .iter()
+                .map(|t| t.to_vec())
+                .collect(),
+        };
+        for tile in tiles {
+            all.push(Candidate {
+                strategy: Strategy::Direct,
+                threads: tile.iter().product(),
+                tile,
+                depth: 1,
+            });
         }
     }
     if schedule.strategy != Strategy::Direct {
         let useful = usize::try_from(stencil.steps()).unwrap_or(usize::MAX);
         let depths = match schedule.temporal_depth {
-            Some(depth) => vec![depth],
-            None => (1..=MAX_DEPTH.min(useful.max(1))).collect(),
+            Some(depth) => depth..=depth,
+            None => 1..=MAX_DEPTH.min(useful.max(1)),
         };
-        let mut defaults: Vec<Vec<usize>> = tiles(tiled::tiles(rank));
-        if schedule.tile.is_none() {
-            defaults.push(vec![smallest_side(rank); rank]);
-        }
-        for tile in defaults {
-            for &depth in &depths {
-                all.push((Strategy::Tiled, tile.clone(), depth));
-            }
-        }
+        all.extend(depths.flat_map(|depth| tiled_candidates(stencil, depth)));
     }
     all
 }
 
+/// Tiles and threads for `tiled` at a depth, as far as the schedule leaves them open.
+fn tiled_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
+    let schedule = stencil.schedule();
+    let tiles = match &schedule.tile {
+        Some(tile) => vec![tile.clone()],
+        None => {
+            let mut tiles = tiled::tiles(stencil, depth);
+            tiles.push(small_tile(stencil.rank()));
+            tiles
+        }
+    };
+    let threads = match schedule.threads {
+        Some(threads) => vec![threads],
+        None => tiled::THREADS.to_vec(),
+    };
+    tiles
+        .iter()
+        .flat_map(|tile| {
+            threads.iter().map(|&threads| Candidate {
+                strategy: Strategy::Tiled,
+                tile: tile.clone(),
+                depth,
+                threads,
+            })
+        })
+        .collect()
+}
+
 /// A tile small enough to leave room for wide halos.
-fn smallest_side(rank: usize) -> usize {
+fn small_tile(rank: usize) -> Vec<usize> {
     match rank {
-        1 => 256,
-        2 => 16,
-        _ => 8,
+        1 => vec![256],
+        2 => vec![16, 16],
+        _ => vec![4, 4, 8],
     }
 }
 
@@ -116,32 +165,51 @@ fn smallest_side(rank: usize) -> usize {
 fn impossible(
     stencil: &Stencil,
     device: &Device,
-    strategy: Strategy,
-    tile: &[usize],
-    depth: usize,
+    candidate: &Candidate,
     reason: &str,
 ) -> SpecError {
-    let builds =
-        |tile: &[usize], depth| Plan::build(stencil, device, strategy, tile, depth).is_ok();
+    let Candidate {
+        strategy,
+        tile,
+        depth,
+        ..
+    } = candidate;
     let found = format!("tile {tile:?} with temporal depth {depth} needs {reason}");
     let schedule = stencil.schedule();
-    if schedule.temporal_depth.is_some() && strategy == Strategy::Tiled {
-        let deepest = (1..depth).rev().find(|&d| builds(tile, d));
+    if schedule.temporal_depth.is_some() && *strategy == Strategy::Tiled {
+        let deepest = (1..*depth).rev().find(|&depth| {
+            tiled_candidates(stencil, depth)
+                .iter()
+                .any(|c| c.build(stencil, device).is_ok())
+        });
         if let Some(deepest) = deepest {
             return SpecError::new(
                 "schedule.temporal_depth",
                 found,
-                format!("the largest depth for this tile is {deepest}"),
+                format!(
+                    "the largest possible depth{} is {deepest}",
+                    if schedule.tile.is_some() {
+                        " with this tile"
+                    } else {
+                        ""
+                    }
+                ),
             );
         }
     }
-    let halved = std::iter::successors(Some(tile.to_vec()), |tile| {
+    let halved = std::iter::successors(Some(tile.clone()), |tile| {
         let widest = (0..tile.len()).max_by_key(|&axis| tile[axis])?;
         let mut smaller = tile.clone();
         smaller[widest] /= 2;
         (smaller[widest] > 0).then_some(smaller)
     })
-    .find(|smaller| builds(smaller, depth));
+    .find(|smaller| {
+        let smaller = Candidate {
+            tile: smaller.clone(),
+            ..candidate.clone()
+        };
+        smaller.build(stencil, device).is_ok()
+    });
     let path = if schedule.tile.is_some() {
         "schedule.tile"
     } else {
@@ -149,7 +217,7 @@ fn impossible(
     };
     let remedy = match halved {
         Some(smaller) => format!("a tile of {smaller:?} would do"),
-        None if strategy == Strategy::Tiled => {
+        None if *strategy == Strategy::Tiled => {
             "the halo alone is too large for shared memory: use strategy \"direct\"".into()
         }
         None => "use larger tiles or a smaller grid".into(),

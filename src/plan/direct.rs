@@ -38,6 +38,7 @@ pub(super) fn kernels(stencil: &Stencil, tile: &[usize]) -> Vec<Kernel> {
                     ends_step: last,
                 }],
                 block,
+                rows: 1,
                 shared: None,
                 shared_bytes: 0,
                 takes_start: last && updates.len() > 1 && stencil.is_fixed(),

@@ -41,6 +41,8 @@ pub struct Kernel {
     pub levels: Vec<Level>,
     /// Threads of a block along x, y and z.
     pub block: [u32; 3],
+    /// Cells that a thread computes one above the other at a time.
+    pub rows: usize,
     /// Shared memory, for strategies that use it.
     pub shared: Option<SharedLayout>,
     /// Bytes of shared memory of a block.
@@ -102,6 +104,40 @@ impl Kernel {
     /// Cells that a level computes.
     pub fn level_cells(&self, level: &Level) -> usize {
         grown(&self.tile, &level.halo).iter().product()
+    }
+
+    /// Cells that the lanes of all warps pass over for a level: its region, rounded up to whole lanes along the fastest
+    /// axis and to whole groups of rows along the next.
+    pub(super) fn issued_cells(&self, level: &Level) -> usize {
+        let region = grown(&self.tile, &level.halo);
+        let rounded = region.iter().rev().enumerate().map(|(i, &n)| match i {
+            0 => n.next_multiple_of(self.block[0] as usize),
+            1 => n.next_multiple_of(self.rows),
+            _ => n,
+        });
+        rounded.product()
+    }
+
+    /// Share of the warps' rounds in which they have work, over all levels.
+    pub(super) fn busy_share(&self) -> f64 {
+        let (mut work, mut rounds) = (0, 0);
+        for level in &self.levels {
+            let region = grown(&self.tile, &level.halo);
+            let (mut items, mut trips) = (1, 1);
+            for (i, (&n, &threads)) in region.iter().rev().zip(&self.block).enumerate() {
+                let n = if i == 1 { n.div_ceil(self.rows) } else { n };
+                let threads = threads as usize;
+                items *= if i == 0 {
+                    n.next_multiple_of(threads)
+                } else {
+                    n
+                };
+                trips *= n.div_ceil(threads) * threads;
+            }
+            work += items;
+            rounds += trips;
+        }
+        work as f64 / rounds.max(1) as f64
     }
 
     /// What in this kernel breaks a limit of every device or of this one, with the limit.

@@ -13,6 +13,7 @@ mod tiled;
 
 pub use device::{Device, Limit, Occupancy};
 pub use kernel::{Kernel, Launch, Level, SharedLayout};
+use model::Loads;
 pub use model::{Bound, Model};
 
 use crate::spec::{SpecError, Stencil, Strategy};
@@ -52,8 +53,8 @@ impl Plan {
         strategy: Strategy,
         tile: &[usize],
         depth: usize,
+        threads: usize,
     ) -> Result<Self, String> {
-        let threads = stencil.schedule().threads;
         let (fused, single) = match strategy {
             Strategy::Tiled => (
                 vec![tiled::kernel(stencil, tile, depth, threads, "")],
@@ -131,7 +132,7 @@ impl Plan {
 
     /// What the model says of this plan.
     pub fn model(&self, stencil: &Stencil) -> Model {
-        Model::of(self, stencil)
+        Model::of(self, stencil, &Loads::of(stencil))
     }
 }
 

@@ -15,18 +15,23 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{Kernel, grown};
 use super::{Device, Occupancy, Plan};
 use crate::dtype::DType;
-use crate::spec::{Stencil, Strategy};
+use crate::spec::{Stencil, Strategy, Update};
 
 /// Share of the nominal bandwidth that a plain copy reaches.
 const COPY_EFFICIENCY: f64 = 0.89;
 /// Seconds between the starts of two small kernels in a stream.
 const LAUNCH_SECONDS: f64 = 2.5e-6;
-/// Instructions beside loads and multiply-adds for one cell of one level: indices, loop, store.
-const INSTRUCTIONS_PER_CELL: f64 = 12.0;
+/// Instructions beside loads and multiply-adds for one group of cells of one level: indices, loop, stores.
+const INSTRUCTIONS_PER_CELL: f64 = 16.0;
+/// Instructions that bring one cell of a tile to shared memory.
+const LOAD_INSTRUCTIONS: f64 = 5.0;
 /// Warp instructions that a multiprocessor issues a clock.
 const ISSUE_PER_CLOCK: f64 = 4.0;
 /// Resident threads, as a share of the most, that suffice to hide most of the latency.
 const SATURATING_OCCUPANCY: f64 = 0.5;
+
+/// Most rows that a thread computes at a time.
+pub(super) const MAX_ROWS: usize = 4;
 
 /// What the model says of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +81,7 @@ pub enum Bound {
 }
 
 impl Model {
-    pub(super) fn of(plan: &Plan, stencil: &Stencil) -> Self {
+    pub(super) fn of(plan: &Plan, stencil: &Stencil, loads: &Loads) -> Self {
         let device = &plan.device;
         let size = stencil.dtype().size() as f64;
         let depth = plan.temporal_depth as f64;
@@ -96,7 +101,7 @@ impl Model {
         let registers = registers(stencil);
         let busiest = &plan.fused[0];
         let occupancy = device.occupancy(busiest.threads(), registers, busiest.shared_bytes);
-        let (seconds, bound) = seconds_per_step(plan, stencil, traffic, occupancy);
+        let (seconds, bound) = seconds_per_step(plan, stencil, loads, traffic, occupancy);
         let loaded = busiest.loaded_cells() as f64;
         let peak = 2.0 * device.fma_per_second(stencil.dtype());
         Self {
@@ -152,6 +157,7 @@ fn registers(stencil: &Stencil) -> u32 {
 fn seconds_per_step(
     plan: &Plan,
     stencil: &Stencil,
+    loads: &Loads,
     traffic: f64,
     occupancy: Occupancy,
 ) -> (f64, Bound) {
@@ -169,19 +175,26 @@ fn seconds_per_step(
         let mut access = 0.0;
         if kernel.shared.is_some() {
             access += 2.0 * kernel.loaded_cells() as f64;
-            issue += blocks * kernel.loaded_cells() as f64 * INSTRUCTIONS_PER_CELL / rate.issue;
+            issue += blocks * kernel.loaded_cells() as f64 * LOAD_INSTRUCTIONS / rate.issue;
         }
         for level in &kernel.levels {
-            let updated = kernel.level_cells(level) as f64;
+            let updated = kernel.issued_cells(level) as f64;
             let taps = stencil.updates()[level.update].taps.len() as f64;
-            access += updated * (taps + 1.0);
+            access += updated * (loads.per_cell(level.update, kernel.rows) + 1.0);
             arithmetic += blocks * updated * taps / device.fma_per_second(stencil.dtype());
-            issue += blocks * updated * (2.0 * taps + INSTRUCTIONS_PER_CELL) / rate.issue;
+            let loads = loads.per_cell(level.update, kernel.rows);
+            issue += blocks * updated * (loads + taps + INSTRUCTIONS_PER_CELL / kernel.rows as f64)
+                / rate.issue;
         }
         on_chip += blocks * access / (rate.on_chip * clocks);
     }
     let launch = plan.fused.len() as f64 * LAUNCH_SECONDS / depth;
-    let hidden = (occupancy.fraction / SATURATING_OCCUPANCY).clamp(0.1, 1.0);
+    let busy = plan
+        .fused
+        .iter()
+        .map(Kernel::busy_share)
+        .fold(1.0, f64::min);
+    let hidden = (occupancy.fraction * busy / SATURATING_OCCUPANCY).clamp(0.1, 1.0);
     let times = [
         (memory / hidden, Bound::Memory),
         (stretch * on_chip / depth / hidden, Bound::OnChipMemory),
@@ -194,6 +207,49 @@ fn seconds_per_step(
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .unwrap_or((launch, Bound::Launch));
     (largest + launch, bound)
+}
+
+/// Values that a thread loads for one cell of each update, by the number of rows that it computes at a time: a value that
+/// serves several cells of a column counts once.
+#[derive(Debug, Clone)]
+pub(super) struct Loads(Vec<[f64; MAX_ROWS]>);
+
+impl Loads {
+    pub(super) fn of(stencil: &Stencil) -> Self {
+        let rank = stencil.rank();
+        let per_update = |update: &Update| {
+            // Columns lie along the axis next to the fastest; equal but for it means the same column.
+            let mut places: Vec<(Vec<i64>, i64)> = update
+                .taps
+                .iter()
+                .map(|tap| {
+                    let mut column = tap.offset.clone();
+                    let row = if rank > 1 { column.remove(rank - 2) } else { 0 };
+                    (column, row)
+                })
+                .collect();
+            places.sort_unstable();
+            std::array::from_fn(|i| {
+                let rows = i as i64 + 1;
+                let loaded: i64 = places
+                    .iter()
+                    .enumerate()
+                    .map(|(i, (column, row))| match places.get(i + 1) {
+                        Some((next, below)) if next == column && rank > 1 => {
+                            (below - row).min(rows)
+                        }
+                        _ => rows,
+                    })
+                    .sum();
+                loaded as f64 / rows as f64
+            })
+        };
+        Self(stencil.updates().iter().map(per_update).collect())
+    }
+
+    fn per_cell(&self, update: usize, rows: usize) -> f64 {
+        self.0[update][rows.clamp(1, MAX_ROWS) - 1]
+    }
 }
 
 struct Rates {

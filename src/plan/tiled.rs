@@ -10,20 +10,50 @@
 //! reflection maps k cells beyond a face to k cells inside, so on a reflecting axis a computed region extends
 //! equally far to both sides. Periodic axes need nothing: their halo is loaded wrapped and evolves by itself.
 
+//!
+//! Threads of a warp lie along the fastest axis; each computes several cells one above the other at a time, so that a
+//! value loaded from shared memory serves all of them. Regions are fitted to whole warps by choosing the tile's width.
+
 use super::kernel::{Kernel, Level, SharedLayout, grown};
+use super::model::MAX_ROWS;
 use crate::dtype::DType;
 use crate::spec::{Reach, Stencil};
 
-/// Threads of a block where the schedule names none.
-const THREADS: usize = 256;
+/// Threads of a block that are tried where the schedule names none.
+pub(super) const THREADS: [usize; 2] = [256, 512];
+/// Lanes along the fastest axis.
+const LANES: usize = 32;
 
-/// The tiles that are tried, by number of axes.
-pub(super) fn tiles(rank: usize) -> &'static [&'static [usize]] {
-    match rank {
-        1 => &[&[1024], &[2048], &[4096]],
-        2 => &[&[32, 32], &[32, 64], &[64, 64], &[32, 128], &[64, 128]],
-        _ => &[&[8, 8, 32], &[8, 16, 32], &[16, 16, 32], &[16, 16, 64]],
+/// The tiles that are tried for a temporal depth: widths are such that the tile with its halo is a multiple of a warp.
+pub(super) fn tiles(stencil: &Stencil, depth: usize) -> Vec<Vec<usize>> {
+    let rank = stencil.rank();
+    let halo = stencil.reach().last().map_or(0, |r| depth * (r.lo + r.hi));
+    let slower: &[&[usize]] = match rank {
+        1 => &[&[]],
+        2 => &[&[16], &[32], &[64]],
+        _ => &[&[4, 8], &[8, 8], &[8, 16], &[16, 16]],
+    };
+    let spans: &[usize] = match rank {
+        1 => &[1024, 2048, 4096],
+        2 => &[64, 128, 192],
+        _ => &[32, 64, 96],
+    };
+    let mut widths: Vec<usize> = spans
+        .iter()
+        .filter_map(|span| span.checked_sub(halo))
+        .filter(|&width| width >= LANES / 2)
+        .collect();
+    if widths.is_empty() {
+        widths.push(LANES);
     }
+    slower
+        .iter()
+        .flat_map(|slow| {
+            widths
+                .iter()
+                .map(|&width| slow.iter().copied().chain([width]).collect())
+        })
+        .collect()
 }
 
 /// The kernel that makes `depth` steps.
@@ -31,24 +61,52 @@ pub(super) fn kernel(
     stencil: &Stencil,
     tile: &[usize],
     depth: usize,
-    threads: Option<usize>,
+    threads: usize,
     suffix: &str,
 ) -> Kernel {
+    let rank = tile.len();
     let (levels, halo) = levels(stencil, depth);
-    let shared = layout(tile, &halo, &levels, stencil.dtype());
+    let rows = if rank == 1 {
+        1
+    } else {
+        MAX_ROWS.min(tile[rank - 2])
+    };
+    let block = block(tile, &halo, rows, threads);
+    let shared = layout(
+        tile,
+        &halo,
+        &levels,
+        (block[0] as usize, rows),
+        stencil.dtype(),
+    );
     let shared_bytes = shared.buffers * shared.buffer_cells * stencil.dtype().size();
-    let cells: usize = tile.iter().product();
-    let threads = threads.unwrap_or_else(|| THREADS.min(cells.next_multiple_of(32)));
     Kernel {
         suffix: suffix.into(),
         tile: tile.to_vec(),
         halo,
         levels,
-        block: [u32::try_from(threads).unwrap_or(u32::MAX), 1, 1],
+        block,
+        rows,
         shared: Some(shared),
         shared_bytes,
         takes_start: false,
     }
+}
+
+/// Threads along x, y and z: a warp along x, or less of it where the region is narrower; the rest over groups of rows,
+/// then over planes.
+fn block(tile: &[usize], halo: &[Reach], rows: usize, threads: usize) -> [u32; 3] {
+    let region = grown(tile, halo);
+    let rank = region.len();
+    if rank == 1 {
+        return [u32::try_from(threads).unwrap_or(u32::MAX), 1, 1];
+    }
+    let x = region[rank - 1].next_power_of_two().min(LANES);
+    let mut left = (threads / x).max(1);
+    let groups = tile[rank - 2].div_ceil(rows).next_power_of_two();
+    let y = if rank == 2 { left } else { groups.min(left) };
+    left /= y;
+    [x as u32, y as u32, left.min(64) as u32]
 }
 
 /// The levels of `depth` steps, first to last, and the halo that is loaded for them.
@@ -77,11 +135,17 @@ fn levels(stencil: &Stencil, depth: usize) -> (Vec<Level>, Vec<Reach>) {
     (levels, needed)
 }
 
-fn layout(tile: &[usize], halo: &[Reach], levels: &[Level], dtype: DType) -> SharedLayout {
+fn layout(
+    tile: &[usize],
+    halo: &[Reach],
+    levels: &[Level],
+    lanes: (usize, usize),
+    dtype: DType,
+) -> SharedLayout {
     let extents = grown(tile, halo);
     let rows: usize = extents.iter().rev().skip(1).product();
     let width = extents.last().copied().unwrap_or(1);
-    let pitch = width + padding(&extents, tile, levels, dtype);
+    let pitch = width + padding(width, lanes, dtype);
     SharedLayout {
         extents,
         pitch,
@@ -91,38 +155,28 @@ fn layout(tile: &[usize], halo: &[Reach], levels: &[Level], dtype: DType) -> Sha
 }
 
 /// Cells to add to a row so that fewer lanes of a warp meet in a bank; none where that gains less than a tenth.
-fn padding(extents: &[usize], tile: &[usize], levels: &[Level], dtype: DType) -> usize {
-    let width = extents.last().copied().unwrap_or(1);
-    if extents.len() == 1 {
-        return 0;
-    }
-    let cost = |pad: usize| -> usize {
-        levels
-            .iter()
-            .map(|level| wavefronts(&grown(tile, &level.halo), width + pad, dtype))
-            .sum()
-    };
-    let unpadded = cost(0);
-    (1..=width / 8)
-        .map(|pad| (cost(pad), pad))
+fn padding(width: usize, lanes: (usize, usize), dtype: DType) -> usize {
+    let unpadded = wavefronts(lanes, width, dtype);
+    (1..=width / 4)
+        .map(|pad| (wavefronts(lanes, width + pad, dtype), pad))
         .min()
         .filter(|&(best, _)| best * 10 < unpadded * 9)
         .map_or(0, |(_, pad)| pad)
 }
 
-/// Passes through shared memory that the first warps of a region need for one access each: lanes take consecutive
-/// cells of the region, whose rows lie `pitch` cells apart. There are 32 banks of 4 bytes.
-fn wavefronts(region: &[usize], pitch: usize, dtype: DType) -> usize {
-    let lanes = 128 / dtype.size();
-    let width = region.last().copied().unwrap_or(1).max(1);
-    let cells: usize = region.iter().product::<usize>().min(64 * lanes);
-    (0..cells.div_ceil(lanes))
+/// Passes through shared memory that a warp needs for one access: `lanes.0` lanes take consecutive cells of a row, the
+/// next as many the row `lanes.1` further on, rows lying `pitch` cells apart. There are 32 banks of 4 bytes.
+fn wavefronts((lanes, rows): (usize, usize), pitch: usize, dtype: DType) -> usize {
+    let banks = 128 / dtype.size();
+    (0..LANES)
+        .collect::<Vec<_>>()
+        .chunks(banks)
         .map(|group| {
-            let mut banks = vec![0usize; lanes];
-            for cell in group * lanes..((group + 1) * lanes).min(cells) {
-                banks[(cell / width * pitch + cell % width) % lanes] += 1;
+            let mut met = [0usize; 32];
+            for lane in group {
+                met[(lane / lanes * rows * pitch + lane % lanes) % banks] += 1;
             }
-            banks.into_iter().max().unwrap_or(0)
+            met.into_iter().max().unwrap_or(0)
         })
         .sum()
 }
@@ -142,7 +196,7 @@ mod tests {
         let heat = stencil(
             r#"{"grid": [512, 512], "stencil": {"preset": "heat", "dt": 0.1}, "boundary": "reflect"}"#,
         );
-        let kernel = kernel(&heat, &[32, 32], 1, None, "");
+        let kernel = kernel(&heat, &[32, 32], 1, 256, "");
         assert_eq!(kernel.shared_bytes, 34 * 34 * 4);
     }
 
@@ -151,7 +205,7 @@ mod tests {
         let star = stencil(
             r#"{"grid": [64, 64], "stencil": {"shape": "star", "radius": 2, "center": 1, "arms": [1, 1]}}"#,
         );
-        let kernel = kernel(&star, &[16, 16], 3, None, "");
+        let kernel = kernel(&star, &[16, 16], 3, 256, "");
         let sides: Vec<usize> = kernel.levels.iter().map(|l| l.halo[0].lo).collect();
         assert_eq!(sides, [4, 2, 0]);
         assert_eq!(kernel.halo, [Reach { lo: 6, hi: 6 }; 2]);
@@ -166,20 +220,31 @@ mod tests {
                     "boundary": "{boundary}"}}"#
             )
         };
-        let reflecting = kernel(&stencil(&json("reflect")), &[16], 2, None, "");
+        let reflecting = kernel(&stencil(&json("reflect")), &[16], 2, 256, "");
         assert_eq!(reflecting.levels[0].halo, [Reach { lo: 2, hi: 2 }]);
         assert_eq!(reflecting.halo, [Reach { lo: 2, hi: 4 }]);
-        let zero = kernel(&stencil(&json("zero")), &[16], 2, None, "");
+        let zero = kernel(&stencil(&json("zero")), &[16], 2, 256, "");
         assert_eq!(zero.levels[0].halo, [Reach { lo: 0, hi: 2 }]);
     }
 
     #[test]
     fn rows_are_padded_only_where_lanes_would_conflict() {
-        let f64_rows = wavefronts(&[16, 16], 16, DType::F64);
-        assert_eq!(f64_rows, 16);
-        assert_eq!(wavefronts(&[32, 8], 8, DType::F32), 8);
-        // Rows of 8 taken four at a time from rows 32 apart all start in bank 0.
-        assert_eq!(wavefronts(&[32, 8], 32, DType::F32), 32);
-        assert_eq!(wavefronts(&[32, 8], 40, DType::F32), 8);
+        // A whole warp along a row never conflicts; f64 takes two passes for its 256 bytes.
+        assert_eq!(wavefronts((32, 4), 34, DType::F32), 1);
+        assert_eq!(wavefronts((32, 4), 34, DType::F64), 2);
+        assert_eq!(padding(34, (32, 4), DType::F32), 0);
+        // Eight lanes a row, rows 4 * 16 cells apart: all four groups of lanes start in the same bank.
+        assert_eq!(wavefronts((8, 4), 16, DType::F32), 4);
+        let pad = padding(16, (8, 4), DType::F32);
+        assert_eq!((pad, wavefronts((8, 4), 16 + pad, DType::F32)), (2, 1));
+    }
+
+    #[test]
+    fn blocks_have_a_warp_along_rows_and_the_asked_number_of_threads() {
+        let halo = [Reach { lo: 1, hi: 1 }; 3];
+        assert_eq!(block(&[32, 62], &halo[..2], 4, 256), [32, 8, 1]);
+        assert_eq!(block(&[8, 8, 62], &halo, 4, 256), [32, 2, 4]);
+        assert_eq!(block(&[4, 4], &halo[..2], 4, 256), [8, 32, 1]);
+        assert_eq!(block(&[1024], &halo[..1], 1, 512), [512, 1, 1]);
     }
 }
