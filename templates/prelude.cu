@@ -6,5 +6,27 @@ __device__ __forceinline__ void* sg_dyn_smem() {
   extern __shared__ __align__(16) unsigned char sg_shared[];
   return sg_shared;
 }
+// Copies BYTES (4, 8 or 16, aligned) from global to shared memory without waiting; before sm_80, waiting.
+template <int BYTES>
+__device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+#else
+  for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
+#endif
+}
+// Makes the copies begun since the last call a group.
+__device__ __forceinline__ void sg_cp_async_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Waits until at most N groups of this thread are under way.
+template <int N>
+__device__ __forceinline__ void sg_cp_async_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
 #endif
 // --- end of prelude ------------------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 //! A pass at the row at hand: its taps there, its pads, and the sums over them.
 
 use super::kernel::{self, Read};
+use super::machine::Isa;
 use super::pass::Pass;
-use super::real::{Isa, Real};
+use super::real::Real;
 
 /// Scratch for one row, used again for the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Aim<T> {
+    isa: Isa,
     /// Whether the taps are those of the pass, counted from `origin`; else they are these, counted from 0.
     shared: bool,
     origin: usize,
@@ -22,6 +24,22 @@ pub(super) struct Aim<T> {
 }
 
 impl<T: Real> Aim<T> {
+    /// Scratch that is turned to no row yet.
+    pub(super) fn new(isa: Isa) -> Self {
+        Self {
+            isa,
+            shared: false,
+            origin: 0,
+            taps: Vec::new(),
+            taps_in_pads: Vec::new(),
+            constant: T::default(),
+            bases: Vec::new(),
+            pads: Vec::new(),
+            ends: Vec::new(),
+            ends_known: false,
+        }
+    }
+
     /// Turns to row `y` of plane `z` of the grid.
     pub(super) fn turn(&mut self, pass: &Pass<T>, (z, y): (usize, usize)) {
         let [(z0, z1), (y0, y1)] = pass.inside;
@@ -93,7 +111,7 @@ impl<T: Real> Aim<T> {
     }
 
     /// Computes the ends of the row.
-    fn compute_ends(&mut self, pass: &Pass<T>, isa: Isa, source: &[T]) {
+    fn compute_ends(&mut self, pass: &Pass<T>, source: &[T]) {
         self.pads.resize(pass.pad * pass.leads.len(), T::default());
         let pads = self.pads.chunks_exact_mut(pass.pad);
         for ((lead, base), pad) in pass.leads.iter().zip(&self.bases).zip(pads) {
@@ -115,7 +133,7 @@ impl<T: Real> Aim<T> {
         self.ends_known = true;
         self.ends.resize(ends.length, T::default());
         kernel::sum(
-            isa,
+            self.isa,
             &mut self.ends,
             self.constant,
             &self.pads,
@@ -126,23 +144,23 @@ impl<T: Real> Aim<T> {
 
     /// Computes the cells from `start` on of the row that it was turned to into `out`. `source` is the whole grid, or
     /// the row if it was turned to one.
-    pub(super) fn compute(
-        &mut self,
-        pass: &Pass<T>,
-        isa: Isa,
-        source: &[T],
-        start: usize,
-        out: &mut [T],
-    ) {
+    pub(super) fn compute(&mut self, pass: &Pass<T>, source: &[T], start: usize, out: &mut [T]) {
         let (ends, stop) = (&pass.ends, start + out.len());
         let (low, high) = (ends.low.clamp(start, stop), ends.high.clamp(start, stop));
         let (out, last) = out.split_at_mut(high - start);
         let (first, middle) = out.split_at_mut(low - start);
         let taps = if self.shared { &pass.taps } else { &self.taps };
-        kernel::sum(isa, middle, self.constant, source, self.origin + low, taps);
+        kernel::sum(
+            self.isa,
+            middle,
+            self.constant,
+            source,
+            self.origin + low,
+            taps,
+        );
         // After the middle, which brings what the ends read into the cache, and reads in an order that is foreseen.
         if !(self.ends_known || first.is_empty() && last.is_empty()) {
-            self.compute_ends(pass, isa, source);
+            self.compute_ends(pass, source);
         }
         if !first.is_empty() {
             first.copy_from_slice(&self.ends[start..low]);
@@ -151,5 +169,19 @@ impl<T: Real> Aim<T> {
             let place = |x: usize| x - ends.high + ends.high_at;
             last.copy_from_slice(&self.ends[place(high)..place(stop)]);
         }
+    }
+
+    /// The same past the caches, for whole lines of cells between the ends; `partial` is scratch as long as `out`.
+    pub(super) fn stream(
+        &self,
+        pass: &Pass<T>,
+        source: &[T],
+        start: usize,
+        partial: &mut [T],
+        out: &mut [T],
+    ) {
+        let taps = if self.shared { &pass.taps } else { &self.taps };
+        let base = self.origin + start;
+        kernel::sum_streamed(self.isa, out, partial, self.constant, source, base, taps);
     }
 }

@@ -26,27 +26,34 @@ pub fn copy_bandwidth_gbps() -> f64 {
     let part = words
         .div_ceil(rayon::current_num_threads().max(1))
         .next_multiple_of(8);
-    let system = |from: &[u64], to: &mut [u64]| to.copy_from_slice(from);
-    let streamed = |from: &[u64], to: &mut [u64]| {
-        store::stream(from, to);
-        store::fence();
-    };
-    let ways: [&(dyn Fn(&[u64], &mut [u64]) + Sync); 2] = [&system, &streamed];
-    let best = ways.map(|copy| {
-        let mut times: Vec<f64> = (0..RUNS)
-            .map(|_| {
-                let start = Instant::now();
-                to.par_chunks_mut(part)
-                    .zip(from.par_chunks(part))
-                    .for_each(|(to, from)| copy(from, to));
-                std::hint::black_box(&mut to);
-                start.elapsed().as_secs_f64()
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        times[RUNS / 2]
+    let system = median(|| copy(&from, &mut to, part, |from, to| to.copy_from_slice(from)));
+    let streamed = median(|| {
+        copy(&from, &mut to, part, |from, to| {
+            store::stream(from, to);
+            store::fence();
+        });
     });
-    2.0 * BYTES as f64 / best[0].min(best[1]) / 1e9
+    2.0 * BYTES as f64 / system.min(streamed) / 1e9
+}
+
+/// Copies in parts, one a thread.
+fn copy(from: &[u64], to: &mut [u64], part: usize, copy: impl Fn(&[u64], &mut [u64]) + Sync) {
+    to.par_chunks_mut(part)
+        .zip(from.par_chunks(part))
+        .for_each(|(to, from)| copy(from, to));
+    std::hint::black_box(to);
+}
+
+/// Median time of several runs, in seconds.
+fn median(mut run: impl FnMut()) -> f64 {
+    let mut times = [0.0; RUNS];
+    for time in &mut times {
+        let start = Instant::now();
+        run();
+        *time = start.elapsed().as_secs_f64();
+    }
+    times.sort_by(f64::total_cmp);
+    times[RUNS / 2]
 }
 
 #[cfg(test)]

@@ -1,20 +1,17 @@
 //! How the rows of a grid are shared out among threads.
 //!
 //! A block is a range of planes, rows and cells along a row. Threads walk a block plane by plane, so the rows of
-//! the planes in reach should stay in a core's cache until the last plane that reads them: that bounds the rows of a block. The
+//! the planes in reach should stay in the cache until the last plane that reads them: that bounds the rows of a block. The
 //! number of blocks is a few times that of the threads, so that a slow one delays little.
 
 use std::ops::Range;
 
+use super::machine::Machine;
 use super::store::LINE;
 use crate::spec::Reach;
 
-/// What the planes in reach of a block may take of a core's cache, in bytes.
-const CACHE: usize = 512 << 10;
 /// Longest piece of a row, in bytes: a few of them fit the same cache.
 const PIECE: usize = 64 << 10;
-/// Fewest cells worth a block of their own.
-const LEAST: usize = 8 << 10;
 /// Blocks for each thread.
 const BLOCKS: usize = 8;
 
@@ -26,29 +23,25 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Divides a grid for a pass of this reach, on a number of threads. Rows stay whole where `whole_rows` says so.
+    /// Divides a grid for a pass of this reach, for a machine. Rows stay whole where `whole_rows` says so.
     pub(super) fn new(
         extents: [usize; 3],
         reach: [Reach; 3],
         size: usize,
         whole_rows: bool,
-        threads: usize,
+        machine: &Machine,
     ) -> Self {
         let [nz, ny, nx] = extents;
         let cells = nz.saturating_mul(ny).saturating_mul(nx);
-        let wanted = (cells / LEAST).clamp(1, BLOCKS * threads.max(1));
+        let wanted = (cells / machine.least.max(1)).clamp(1, BLOCKS * machine.threads.max(1));
         let line = LINE / size;
         let mut block = extents;
         if !whole_rows {
             block[2] = even(nx, PIECE / size).next_multiple_of(line);
         }
-        let cache = std::env::var("CACHE")
-            .ok()
-            .and_then(|s| s.parse::<usize>().ok())
-            .map_or(CACHE, |k| k << 10);
         let planes = reach[0].lo + reach[0].hi + 1;
         if planes > 1 {
-            let rows = cache / planes.saturating_mul(block[2] * size).max(1);
+            let rows = machine.cache / planes.saturating_mul(block[2] * size).max(1);
             // Below a few times the reach, rows would be read again more often than the cache saves.
             block[1] = even(ny, rows.max(8 * reach[1].radius()).max(1));
         }
@@ -95,6 +88,14 @@ fn even(n: usize, most: usize) -> usize {
 mod tests {
     use super::*;
 
+    fn machine(threads: usize) -> Machine {
+        Machine {
+            threads,
+            cache: 64 << 10,
+            ..Machine::detect()
+        }
+    }
+
     #[test]
     fn blocks_cover_every_cell_once() {
         let reach = |lo, hi| Reach { lo, hi };
@@ -108,7 +109,7 @@ mod tests {
         ] {
             for r in [[reach(0, 0); 3], [reach(1, 2); 3], [reach(70, 70); 3]] {
                 for whole in [false, true] {
-                    let blocks = Blocks::new(extents, r, 4, whole, 3);
+                    let blocks = Blocks::new(extents, r, 4, whole, &machine(3));
                     let mut seen = vec![0u8; extents.iter().product()];
                     for [zs, ys, xs] in (0..blocks.len()).map(|i| blocks.get(i)) {
                         assert!(!whole || xs == (0..extents[2]));
@@ -128,7 +129,13 @@ mod tests {
 
     #[test]
     fn a_long_single_row_is_cut_for_the_threads() {
-        let blocks = Blocks::new([1, 1, 1 << 20], [Reach::default(); 3], 4, false, 4);
+        let blocks = Blocks::new(
+            [1, 1, 1 << 20],
+            [Reach::default(); 3],
+            4,
+            false,
+            &machine(4),
+        );
         assert!(blocks.len() >= 32, "{}", blocks.len());
     }
 }

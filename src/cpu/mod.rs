@@ -5,7 +5,7 @@
 //! that they read, boundaries turned into other rows, factors and constants, the ends of rows into short pads; [`aim`]
 //! does that for the row at hand, and what is left for [`kernel`] is one loop over slices of equal length. [`stage`] runs
 //! passes over the blocks that [`blocks`] divides the grid into, fusing those that stay in their row, and writes fields too
-//! large for the caches past them ([`store`]).
+//! large for the caches past them.
 //!
 //! Arithmetic: weights and boundary values are rounded once to the grid's type. A cell starts from the constant that its
 //! boundary gives (0 inside) and adds its taps in order of their offsets, each with one fused multiply-add where the CPU has
@@ -17,6 +17,7 @@ mod bandwidth;
 mod blocks;
 mod error;
 mod kernel;
+mod machine;
 mod pass;
 mod real;
 mod stage;

@@ -1,8 +1,8 @@
 //! Writing results past the caches.
 //!
 //! A plain store to a line that is in no cache reads that line from memory first. For a field that does not fit the caches
-//! this is a third of a sweep's traffic, and the line is pushed out again before anyone reads it. So there rows are
-//! computed into a short buffer and streamed from it.
+//! this is a third of a sweep's traffic, and the line is pushed out again before anyone reads it. So there
+//! whole lines are streamed: by the last loop over a row ([`super::kernel`]), and here by a copy.
 
 /// Bytes of a cache line, the unit that is streamed.
 pub(super) const LINE: usize = 64;

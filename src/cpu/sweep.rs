@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::error::CpuError;
+use super::machine::Machine;
 use super::pass::padded;
-use super::real::{Isa, Real};
-use super::stage::Stage;
+use super::real::Real;
+use super::stage::{Active, Stage};
 use crate::spec::Stencil;
 
 /// A stencil prepared for the CPU: weights rounded, boundaries looked up, rows shared out. It can make any number of steps.
@@ -17,20 +18,19 @@ pub struct Sweeper<'s, T> {
     active: Option<[Range<usize>; 3]>,
     /// The field between two stages.
     between: Vec<T>,
-    isa: Isa,
 }
 
 impl<'s, T: Real> Sweeper<'s, T> {
     /// Prepares a stencil.
     pub fn new(stencil: &'s Stencil) -> Self {
-        Self::on(stencil, Isa::detect())
+        Self::on(stencil, Machine::detect())
     }
 
-    /// The same for a given instruction set.
-    pub(super) fn on(stencil: &'s Stencil, isa: Isa) -> Self {
+    /// The same for a given machine.
+    pub(super) fn on(stencil: &'s Stencil, machine: Machine) -> Self {
         let stages = match stencil.cells() {
             0 => Vec::new(),
-            _ => Stage::all(stencil),
+            _ => Stage::all(stencil, &machine),
         };
         let active = stencil.is_fixed().then(|| {
             let ranges: Vec<(usize, usize)> = stencil
@@ -45,7 +45,6 @@ impl<'s, T: Real> Sweeper<'s, T> {
             stages,
             active,
             between: Vec::new(),
-            isa,
         }
     }
 
@@ -61,17 +60,20 @@ impl<'s, T: Real> Sweeper<'s, T> {
         if stages > 1 && self.between.is_empty() {
             self.between = zeros(src.len(), "the field between two passes")?;
         }
-        let keep = self.active.as_ref().map(|active| (active.clone(), src));
+        let active = self
+            .active
+            .clone()
+            .map(|ranges| Active { ranges, keep: src });
         // The fields between alternate such that the last stage, which alone may write `dst` for good, ends there.
         let between = &mut self.between[..];
         for (index, stage) in self.stages.iter().enumerate() {
             let left = stages - 1 - index;
-            let keep = keep.as_ref().filter(|_| left == 0);
+            let active = active.as_ref().filter(|_| left == 0);
             match (index, left % 2) {
-                (0, 0) => stage.run(self.isa, src, dst, keep),
-                (0, _) => stage.run(self.isa, src, between, keep),
-                (_, 0) => stage.run(self.isa, between, dst, keep),
-                (_, _) => stage.run(self.isa, dst, between, keep),
+                (0, 0) => stage.run(src, dst, active),
+                (0, _) => stage.run(src, between, active),
+                (_, 0) => stage.run(between, dst, active),
+                (_, _) => stage.run(dst, between, active),
             }
         }
         Ok(())

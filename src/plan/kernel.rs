@@ -118,26 +118,16 @@ impl Kernel {
         rounded.product()
     }
 
-    /// Share of the warps' rounds in which they have work, over all levels.
-    pub(super) fn busy_share(&self) -> f64 {
-        let (mut work, mut rounds) = (0, 0);
-        for level in &self.levels {
-            let region = grown(&self.tile, &level.halo);
-            let (mut items, mut trips) = (1, 1);
-            for (i, (&n, &threads)) in region.iter().rev().zip(&self.block).enumerate() {
-                let n = if i == 1 { n.div_ceil(self.rows) } else { n };
-                let threads = threads as usize;
-                items *= if i == 0 {
-                    n.next_multiple_of(threads)
-                } else {
-                    n
-                };
-                trips *= n.div_ceil(threads) * threads;
-            }
-            work += items;
-            rounds += trips;
-        }
-        work as f64 / rounds.max(1) as f64
+    /// Groups of cells that the busiest thread computes one after the other in a level.
+    pub(super) fn rounds(&self, level: &Level) -> usize {
+        let region = grown(&self.tile, &level.halo);
+        let threads = region.iter().rev().zip(&self.block).enumerate();
+        threads
+            .map(|(i, (&n, &threads))| {
+                let groups = if i == 1 { n.div_ceil(self.rows) } else { n };
+                groups.div_ceil(threads as usize)
+            })
+            .product()
     }
 
     /// What in this kernel breaks a limit of every device or of this one, with the limit.

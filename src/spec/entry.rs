@@ -65,6 +65,9 @@ pub enum Entry {
     Fixed,
 }
 
+/// Makes an entry of its value.
+pub(super) type Valued = fn(f64) -> Entry;
+
 impl Entry {
     /// The entries written as a string: the name first, then what is also accepted.
     pub(super) const NAMED: [(Entry, &'static [&'static str]); 6] = [
@@ -83,7 +86,7 @@ impl Entry {
     ];
 
     /// The entries written as an object with one number.
-    pub(super) const VALUED: [(&'static str, fn(f64) -> Entry); 3] = [
+    pub(super) const VALUED: [(&'static str, Valued); 3] = [
         ("constant", Entry::Constant),
         ("dirichlet", Entry::Dirichlet),
         ("neumann", Entry::Neumann),
