@@ -265,6 +265,7 @@ impl Loads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Device;
     use crate::spec::Spec;
 
     fn seven_point(schedule: &str) -> (Stencil, Plan) {

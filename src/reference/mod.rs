@@ -103,8 +103,8 @@ impl Pass<'_> {
     fn read(&self, mut at: [i64; 3]) -> Term {
         // What is done to the cell that is reached in the end: first times sign, then plus sum.
         let (mut sign, mut sum, mut magnitude) = (1.0, 0.0f64, 0.0f64);
-        for axis in 0..self.stencil.rank() {
-            while let Some(face) = Face::beyond(self.stencil, axis, at[axis]) {
+        for (axis, i) in at.iter_mut().enumerate().take(self.stencil.rank()) {
+            while let Some(face) = Face::beyond(self.stencil, axis, *i) {
                 let mut add = |value: f64| {
                     sum += sign * value;
                     magnitude += value.abs();
@@ -132,7 +132,7 @@ impl Pass<'_> {
                     }
                     _ => {}
                 }
-                at[axis] = face.inward(at[axis]);
+                *i = face.inward(*i);
             }
         }
         let mut cell = 0;

@@ -29,7 +29,7 @@ pub(super) fn of(plan: &Plan, stencil: &Stencil, model: &Model) -> Vec<String> {
     }
     if plan.temporal_depth == 1
         && stencil.steps() > 1
-        && model.bound == Bound::Memory
+        && model.arithmetic_intensity < model.ridge_intensity
         && let Some((depth, gain)) = deeper(plan, stencil, model)
     {
         advice.push(format!(
