@@ -58,7 +58,11 @@ impl Doctor {
             }
             Err(e) => {
                 usable = false;
-                say("none", "NVRTC", e.to_string());
+                let mut finding = e.to_string();
+                if let nvrtc::Error::NotFound { tried } = &e {
+                    finding.extend(tried.iter().map(|place| format!("\n{place}")));
+                }
+                say("none", "NVRTC", finding);
             }
         }
         let store = self.cache.choice().store();

@@ -27,10 +27,6 @@ impl fmt::Display for Tried {
 const REMEDY: &str = "Install it with `pip install nvidia-cuda-nvrtc`; if that is not in an \
      active Python environment, set STENCILGEN_NVRTC to the directory that holds libnvrtc.so.13";
 
-fn list(tried: &[Tried]) -> String {
-    tried.iter().map(|t| format!("\n  {t}")).collect()
-}
-
 fn archs(supported: &[u32]) -> String {
     let names: Vec<String> = supported.iter().map(|a| format!("sm_{a}")).collect();
     names.join(", ")
@@ -62,7 +58,11 @@ pub enum Error {
     },
 
     /// No rule led to a library.
-    #[error("NVRTC, the CUDA run-time compiler, was not found. {REMEDY}. Looked at:{}", list(.tried))]
+    #[error(
+        "NVRTC, the CUDA run-time compiler, was not found in any of {} places, which \
+         `stencilgen doctor` lists. {REMEDY}",
+        .tried.len()
+    )]
     NotFound {
         /// Every place, in the order of the search.
         tried: Vec<Tried>,
