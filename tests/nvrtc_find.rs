@@ -309,7 +309,7 @@ fn when_nothing_is_found_every_place_and_the_remedy_are_named() {
     ]);
     let variables = [("CUDA_PATH", "/cuda"), ("VIRTUAL_ENV", "/venv")];
     let error = find(&root, &variables, Some(13)).unwrap_err();
-    let nvrtc::Error::NotFound { tried } = &error else {
+    let Error::NotFound { tried } = &error else {
         panic!("{error}");
     };
     let places: Vec<String> = tried.iter().map(ToString::to_string).collect();
