@@ -32,6 +32,16 @@ pub struct Array {
 /// Why a shape and its values make no [`Array`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {
+    /// There is no memory for so many values.
+    #[error(
+        "array of shape {shape:?}: {bytes} bytes of memory could not be had; use a smaller grid"
+    )]
+    Memory {
+        /// Extents, slowest axis first.
+        shape: Vec<usize>,
+        /// Bytes asked for.
+        bytes: usize,
+    },
     /// The number of cells does not fit `usize`.
     #[error(
         "array of shape {shape:?}: the product of the extents does not fit {bits} bits",

@@ -48,7 +48,7 @@ impl Check {
         let execution = compiled.execute(input, stencil.steps(), Timing::default(), None)?;
         *report = report
             .clone()
-            .with_times(stencil, stencil.steps(), &execution.seconds, None);
+            .with_times(&compiled, &execution.seconds, None);
         report.stages = Some(execution.stages);
         let compare = |found| match stencil.dtype() {
             DType::F32 => against::<f32>(found, &expected, stencil.extents()),
@@ -65,7 +65,7 @@ impl Check {
             comparison.max_abs_error,
             comparison.max_ulp_error,
             comparison.cells,
-            comparison.tolerance
+            comparison.tolerance.unwrap_or(f64::NAN)
         );
         if let Some(place) = &comparison.first_failure {
             eprintln!(
@@ -74,7 +74,7 @@ impl Check {
             );
         }
         let passed = comparison.passed;
-        report.verification = Some(comparison);
+        *report = report.clone().with_verification(comparison);
         Ok(passed)
     }
 }

@@ -1,7 +1,7 @@
 //! `emit`: writes the CUDA source and, if asked for, PTX and cubin.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -39,22 +39,17 @@ pub struct Emit {
 impl Emit {
     pub fn main(self) -> ExitCode {
         let mut report = Report::new(Operation::GenerateStencil);
-        if self.output.as_os_str() == "-" {
-            return match self.source(&mut report).map(|(_, _, source)| source) {
-                Ok(source) => match print(&source.text) {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(message) => {
-                        eprintln!("error: {message}");
-                        ExitCode::FAILURE
-                    }
-                },
+        let result = self.run(&mut report);
+        if self.to_stdout() && self.report.path().is_none() {
+            // stdout holds the source.
+            return match result {
+                Ok(_) => ExitCode::SUCCESS,
                 Err(error) => {
                     eprintln!("error: {error}");
                     ExitCode::FAILURE
                 }
             };
         }
-        let result = self.run(&mut report);
         self.report.finish(report, result)
     }
 
@@ -70,39 +65,52 @@ impl Emit {
         Ok((stencil, plan, source))
     }
 
+    fn to_stdout(&self) -> bool {
+        self.output.as_os_str() == "-"
+    }
+
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
         let (stencil, plan, source) = self.source(report)?;
-        let mut files = vec![("cu", source.text.clone().into_bytes())];
+        if self.to_stdout() {
+            if self.ptx || self.cubin {
+                return Err(Error::Backend(
+                    "-o - prints the source alone: name a directory for PTX and cubin".into(),
+                ));
+            }
+            print(&source.text).map_err(Error::Backend)?;
+            return Ok(true);
+        }
+        std::fs::create_dir_all(&self.output).map_err(|e| unwritable(&self.output, e))?;
+        let mut write = |extension: &str, bytes: &[u8]| {
+            let name = format!("{}.{extension}", file_stem(stencil.name()));
+            let path = self.output.join(name);
+            write_atomically(&path, |out: &mut dyn Write| out.write_all(bytes))
+                .map_err(|e| unwritable(&path, e))?;
+            eprintln!("wrote {}", path.display());
+            report.artifacts.push(path.display().to_string());
+            Ok::<(), Error>(())
+        };
+        write("cu", source.text.as_bytes())?;
         for (wanted, kind, extension) in [
             (self.ptx, Kind::Ptx, "ptx"),
             (self.cubin, Kind::Cubin, "cubin"),
         ] {
-            if !wanted {
-                continue;
+            if wanted {
+                let job = Job {
+                    source: &source.text,
+                    name: stencil.name(),
+                    arch: plan.device.arch,
+                    fast_math: stencil.spec().fast_math,
+                    kind,
+                };
+                let built = job.build(&self.cache.choice().store(), &nvrtc::find(None)?)?;
+                write(extension, &built.image)?;
             }
-            let job = Job {
-                source: &source.text,
-                name: stencil.name(),
-                arch: plan.device.arch,
-                fast_math: stencil.spec().fast_math,
-                kind,
-            };
-            let built = job.build(&self.cache.choice().store(), &nvrtc::find(None)?)?;
-            files.push((extension, built.image));
-        }
-        let unwritable = |path: &std::path::Path, e: std::io::Error| {
-            Error::Backend(format!("cannot write {}: {e}", path.display()))
-        };
-        std::fs::create_dir_all(&self.output).map_err(|e| unwritable(&self.output, e))?;
-        for (extension, bytes) in files {
-            let path = self
-                .output
-                .join(format!("{}.{extension}", file_stem(stencil.name())));
-            write_atomically(&path, |out: &mut dyn Write| out.write_all(&bytes))
-                .map_err(|e| unwritable(&path, e))?;
-            eprintln!("wrote {}", path.display());
-            report.artifacts.push(path.display().to_string());
         }
         Ok(true)
     }
+}
+
+fn unwritable(path: &Path, e: std::io::Error) -> Error {
+    Error::Backend(format!("cannot write {}: {e}", path.display()))
 }

@@ -53,7 +53,7 @@ impl SpecArgument {
 /// Where the report goes.
 #[derive(Args)]
 pub struct ReportArgument {
-    /// Write the report to this file instead of stdout
+    /// Write the report to this file instead of stdout (`-`)
     #[arg(long = "report", value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -72,6 +72,7 @@ impl ReportArgument {
         let text = report.to_json();
         let written = match &self.file {
             None => print(&text),
+            Some(path) if path.as_os_str() == "-" => print(&text),
             Some(path) => atomic::write_atomically(path, |out| out.write_all(text.as_bytes()))
                 .map_err(|e| format!("cannot write the report to {}: {e}", path.display())),
         };
@@ -163,10 +164,10 @@ impl Machine {
 #[derive(Args)]
 pub struct CacheArguments {
     /// Keep compiled kernels here [default: $STENCILGEN_CACHE_DIR, else the user's cache directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     cache_dir: Option<PathBuf>,
     /// Compile anew and keep nothing
-    #[arg(long, conflicts_with = "cache_dir")]
+    #[arg(long, conflicts_with = "cache_dir", global = true)]
     no_cache: bool,
 }
 

@@ -60,6 +60,9 @@ impl Run {
         if let Some(reason) = compiled.fallback() {
             eprintln!("running on the CPU: {reason}");
         }
+        if let Some(path) = &self.output {
+            io::check_target(path, stencil.extents())?;
+        }
         let input = start(stencil, loaded)?;
         let timing = Timing {
             repeats: self.repeat.unwrap_or(1).max(1),
@@ -78,12 +81,9 @@ impl Run {
         } else {
             compiled.execute(input, stencil.steps(), timing, None)?
         };
-        *report = report.clone().with_times(
-            stencil,
-            stencil.steps(),
-            &execution.seconds,
-            execution.copy_gbps,
-        );
+        *report = report
+            .clone()
+            .with_times(&compiled, &execution.seconds, execution.copy_gbps);
         report.stages = Some(execution.stages);
         if let Some(path) = &self.output {
             let depth = depth.unwrap_or(png::Depth::Eight);

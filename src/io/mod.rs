@@ -97,6 +97,21 @@ pub fn write(path: &Path, array: &Array, depth: png::Depth) -> Result<Option<png
     }
 }
 
+/// Whether an array of this shape can be written to `path`, as far as its extension and its directory tell: asked before
+/// long work, so that it is not done in vain.
+///
+/// # Errors
+/// As [`write`].
+pub fn check_target(path: &Path, shape: &[usize]) -> Result<(), Error> {
+    match Format::of(path)? {
+        Format::Png if !png::holds(shape) => Err(Error::PngShape {
+            path: path.to_path_buf(),
+            shape: shape.to_vec(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Opens a regular file, with its length in bytes.
 fn open(path: &Path) -> Result<(File, u64), Error> {
     // Asked before opening, since opening a pipe waits for its other end.

@@ -47,7 +47,7 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     for candidate in candidates(stencil) {
         match candidate.build(stencil, device) {
             Ok(plan) => {
-                let rate = Model::of(&plan, stencil, &loads).gstencils_per_second;
+                let rate = rate(&plan, stencil, &loads);
                 if best.as_ref().is_none_or(|(most, _)| rate > *most) {
                     best = Some((rate, plan));
                 }
@@ -65,6 +65,17 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
             "no candidate",
             "leave the schedule to be chosen",
         )),
+    }
+}
+
+/// Predicted billions of updates a second over the spec's steps, single steps for the remainder included.
+fn rate(plan: &Plan, stencil: &Stencil, loads: &Loads) -> f64 {
+    let of = |plan: &Plan| Model::of(plan, stencil, loads).gstencils_per_second;
+    let (fused, single) = plan.repeats(stencil.steps());
+    let fused = (fused * plan.temporal_depth as u64) as f64;
+    match plan.of_single_steps().filter(|_| single > 0) {
+        Some(one) => (fused + single as f64) / (fused / of(plan) + single as f64 / of(&one)),
+        None => of(plan),
     }
 }
 

@@ -96,9 +96,14 @@ impl Kernel {
         self.tile.iter().product()
     }
 
-    /// Cells that a block reads: the tile with its halo.
+    /// Extents of what a block reads: the tile with its halo.
+    pub fn loaded_extents(&self) -> Vec<usize> {
+        grown(&self.tile, &self.halo)
+    }
+
+    /// Cells that a block reads.
     pub fn loaded_cells(&self) -> usize {
-        grown(&self.tile, &self.halo).iter().product()
+        self.loaded_extents().iter().product()
     }
 
     /// Cells that a level computes.

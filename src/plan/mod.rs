@@ -130,6 +130,26 @@ impl Plan {
             && self.kernels().all(|k| k.launch(extents).is_some())
     }
 
+    /// The plan of the single steps alone, if they have kernels of their own.
+    fn of_single_steps(&self) -> Option<Self> {
+        (!self.single.is_empty()).then(|| Self {
+            temporal_depth: 1,
+            fused: self.single.clone(),
+            single: Vec::new(),
+            ..self.clone()
+        })
+    }
+
+    /// Bytes that `steps` steps move to and from device memory, by the model.
+    pub fn traffic_bytes(&self, stencil: &Stencil, steps: u64) -> f64 {
+        let (fused, single) = self.repeats(steps);
+        let per_cell = |plan: &Self| plan.model(stencil).traffic_bytes_per_cell;
+        let fused = (fused * self.temporal_depth as u64) as f64 * per_cell(self);
+        let one = self.of_single_steps();
+        let single = single as f64 * per_cell(one.as_ref().unwrap_or(self));
+        (fused + single) * stencil.cells() as f64
+    }
+
     /// What the model says of this plan.
     pub fn model(&self, stencil: &Stencil) -> Model {
         Model::of(self, stencil, &Loads::of(stencil))

@@ -20,14 +20,24 @@ use crate::spec::{Stencil, Strategy, Update};
 const COPY_EFFICIENCY: f64 = 0.89;
 /// Seconds between the starts of two small kernels in a stream.
 const LAUNCH_SECONDS: f64 = 2.5e-6;
+/// Bytes fetched beside a row of a tile with its halo, whose ends fall within sectors of 32 bytes.
+const RAGGED_BYTES: f64 = 2.9 * 32.0;
 /// Clocks of a multiprocessor for a warp's copy of 32 cells from global to shared memory.
-const COPY_CLOCKS: f64 = 15.6;
-/// Clocks from the start of a block until its tile is loaded, the memory being busy.
-const LOAD_CLOCKS: f64 = 7800.0;
-/// Clocks of a level of a block: barrier, latency of shared memory, uneven warps.
-const LEVEL_CLOCKS: f64 = 2000.0;
+const COPY_CLOCKS: f64 = 3.3;
+/// Instructions of a thread for a group of cells beside loads, multiply-adds and stores.
+const GROUP_INSTRUCTIONS: f64 = 26.0;
+/// Instructions of a warp for a level.
+const LEVEL_INSTRUCTIONS: f64 = 45.0;
+/// Warp instructions that a multiprocessor issues in a clock.
+const ISSUE_PER_CLOCK: f64 = 4.0;
+/// Clocks from the start of a block until its tile is loaded.
+const LOAD_CLOCKS: f64 = 3300.0;
+/// Clocks of a level of a block beside its work: barrier and latency of shared memory.
+const LEVEL_CLOCKS: f64 = 380.0;
 /// Clocks of a thread for a group of cells.
-const ROUND_CLOCKS: f64 = 100.0;
+const ROUND_CLOCKS: f64 = 47.0;
+/// How much of the second largest time adds to the largest with a single resident block.
+const SERIAL_SHARE: f64 = 1.76;
 /// Seconds that a block of `direct` lives, and what each axis adds: fitted to 261 and 187 GStencil/s in 2D and 3D.
 const DIRECT_SECONDS: f64 = 0.24e-6;
 const DIRECT_SECONDS_PER_AXIS: f64 = 0.4e-6;
@@ -155,8 +165,9 @@ fn registers(stencil: &Stencil) -> u32 {
 }
 
 /// Seconds for one step of the whole grid, and what takes them: the largest of the times that the resources need, and of
-/// the time that the blocks' own latencies add up to. Constants were fitted to 36 measured schedules of 5- and 7-point
-/// stencils on an H200, which the formula meets within 18 % (root mean square).
+/// the time that the blocks' own latencies add up to. Loading and computing take turns within a block, so part of the second
+/// largest adds to it, the less the more blocks are resident. The constants were fitted to 54 measured schedules of `tiled`
+/// (5 and 7 points, f32 and f64) on an H200, which the formula meets within 9.5 % (root mean square).
 fn seconds_per_step(
     plan: &Plan,
     stencil: &Stencil,
@@ -168,55 +179,61 @@ fn seconds_per_step(
     let dtype = stencil.dtype();
     let cells = stencil.cells().max(1) as f64;
     let depth = plan.temporal_depth as f64;
-    let clocks = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
+    let clock = f64::from(device.clock_mhz) * 1e6;
+    let clocks = f64::from(device.multiprocessors) * clock;
     let resident = f64::from(occupancy.blocks.max(1));
-    let memory = depth * cells * traffic / (device.bandwidth_gbps * 1e9 * COPY_EFFICIENCY);
+    let bandwidth = device.bandwidth_gbps * 1e9 * COPY_EFFICIENCY;
+    let mut memory = depth * cells * traffic / bandwidth;
     let (mut on_chip, mut arithmetic, mut latency) = (0.0, 0.0, 0.0);
     for kernel in &plan.fused {
         let blocks = kernel.blocks(stencil.extents()) as f64;
         // The last wave of blocks takes as long as a full one.
         let slots = resident * f64::from(device.multiprocessors);
         let waves = (blocks / slots).ceil();
-        let mut accesses = 0.0;
+        let (mut accesses, mut issued, mut rounds) = (0.0, 0.0, 0);
         for level in &kernel.levels {
             let updated = kernel.issued_cells(level) as f64;
             let taps = stencil.updates()[level.update].taps.len() as f64;
-            accesses += updated * (loads.per_cell(level.update, kernel.rows) + 1.0);
+            let loaded = loads.per_cell(level.update, kernel.rows);
+            accesses += updated * (loaded + 1.0);
+            issued += updated * (loaded + taps + 1.0 + GROUP_INSTRUCTIONS / kernel.rows as f64);
+            rounds += kernel.rounds(level);
             arithmetic += blocks * updated * taps / device.fma_per_second(dtype);
         }
+        let warps = kernel.threads().div_ceil(32) as f64;
         let wavefronts = accesses * dtype.size() as f64 / 128.0;
+        let levels = kernel.levels.len() as f64;
         let block_clocks = match kernel.shared {
             Some(_) => {
-                let copied = kernel.loaded_cells() as f64 / 32.0;
-                on_chip += blocks * (copied * COPY_CLOCKS).max(wavefronts) / clocks;
-                let rounds: usize = kernel.levels.iter().map(|l| kernel.rounds(l)).sum();
-                LOAD_CLOCKS
-                    + LEVEL_CLOCKS * kernel.levels.len() as f64
-                    + ROUND_CLOCKS * rounds as f64
+                let loaded = kernel.loaded_cells() as f64;
+                let rows = loaded / (kernel.loaded_extents().last().copied().unwrap_or(1) as f64);
+                memory += blocks * rows * RAGGED_BYTES / bandwidth;
+                let issue = (issued / 32.0 + warps * levels * LEVEL_INSTRUCTIONS) / ISSUE_PER_CLOCK;
+                on_chip += blocks * (loaded / 32.0 * COPY_CLOCKS + wavefronts.max(issue)) / clocks;
+                LOAD_CLOCKS + LEVEL_CLOCKS * levels + ROUND_CLOCKS * rounds as f64
             }
             None => {
                 on_chip += blocks * wavefronts / clocks;
                 let rank = stencil.rank() as f64;
-                (DIRECT_SECONDS + DIRECT_SECONDS_PER_AXIS * rank)
-                    * f64::from(device.clock_mhz)
-                    * 1e6
+                (DIRECT_SECONDS + DIRECT_SECONDS_PER_AXIS * rank) * clock
             }
         };
-        latency += waves * block_clocks / (f64::from(device.clock_mhz) * 1e6);
+        latency += waves * block_clocks / clock;
     }
     let launch = plan.fused.len() as f64 * LAUNCH_SECONDS;
-    let times = [
+    let mut times = [
         (memory, Bound::Memory),
         (on_chip, Bound::OnChipMemory),
         (arithmetic, Bound::Arithmetic),
         (latency, Bound::Latency),
         (launch, Bound::Launch),
     ];
-    let mut sorted = times;
-    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let [(largest, bound), (second, _), ..] = sorted;
-    // Loading and computing take turns within a block; only other resident blocks fill the pauses.
-    ((largest + second / resident + launch) / depth, bound)
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let [(largest, bound), (second, _), ..] = times;
+    (
+        (largest + SERIAL_SHARE * second / resident + launch) / depth,
+        bound,
+    )
 }
 
 /// Values that a thread loads for one cell of each update, by the number of rows that it computes at a time: a value that

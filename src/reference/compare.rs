@@ -17,10 +17,10 @@ pub struct Comparison {
     pub max_abs_error: f64,
     /// Its ratio to the largest expected magnitude.
     pub max_relative_error: f64,
-    /// Largest difference in units in the last place of the result's type.
+    /// The largest absolute difference in units in the last place of the value expected there.
     pub max_ulp_error: f64,
-    /// Largest absolute difference that rounding explains.
-    pub tolerance: f64,
+    /// Largest absolute difference that rounding explains; null where the values leave the range of f64.
+    pub tolerance: Option<f64>,
     /// Cells outside the tolerance, or differing in NaN or infinity.
     pub failures: u64,
     /// The first of them.
@@ -63,7 +63,7 @@ pub fn compare<T: Element>(found: &[T], expected: &Expected, extents: &[usize]) 
         max_abs_error: 0.0,
         max_relative_error: 0.0,
         max_ulp_error: 0.0,
-        tolerance: expected.bound,
+        tolerance: Some(expected.bound).filter(|b| b.is_finite()),
         failures: 0,
         first_failure: None,
         worst: None,
@@ -77,9 +77,9 @@ pub fn compare<T: Element>(found: &[T], expected: &Expected, extents: &[usize]) 
             largest = largest.max(e.abs());
             if error > result.max_abs_error {
                 result.max_abs_error = error;
+                result.max_ulp_error = error / T::ulp(e);
                 result.worst = Some(place(cell, f, e));
             }
-            result.max_ulp_error = result.max_ulp_error.max(error / T::ulp(e));
             // A bound that is NaN excuses nothing.
             expected.bound.is_nan() || error > expected.bound
         } else {

@@ -53,7 +53,7 @@ pub(super) fn of(plan: &Plan, stencil: &Stencil, model: &Model) -> Vec<String> {
     let multiprocessors = u128::from(plan.device.multiprocessors);
     if blocks > 0 && blocks < multiprocessors {
         advice.push(format!(
-            "{blocks} blocks leave {} of {multiprocessors} multiprocessors idle: a smaller tile spreads the work",
+            "a grid of {blocks} block(s) leaves {} of {multiprocessors} multiprocessors idle: a smaller tile spreads the work",
             multiprocessors - blocks
         ));
     }

@@ -10,6 +10,7 @@ use super::types::{
 use crate::cache;
 use crate::error::Error;
 use crate::plan::{Device, Kernel, Model, Plan};
+use crate::reference::Comparison;
 use crate::spec::{Reach, Stencil, Strategy};
 use crate::stencil::{CompiledStencil, CudaEngine};
 
@@ -47,6 +48,23 @@ impl Report {
             message: error.to_string(),
             path: error.path(),
         });
+        self
+    }
+
+    /// Adds a comparison with the reference; one that did not pass is a failure.
+    pub fn with_verification(mut self, comparison: Comparison) -> Self {
+        if !comparison.passed {
+            self.status = Status::Error;
+            self.error = Some(Failure {
+                code: "verification-failed".into(),
+                message: format!(
+                    "{} of {} cells differ from the reference by more than rounding explains",
+                    comparison.failures, comparison.cells
+                ),
+                path: None,
+            });
+        }
+        self.verification = Some(comparison);
         self
     }
 
@@ -122,7 +140,7 @@ impl Report {
             self.backend = Some("cpu".into());
             self.fallback = compiled.fallback().map(Into::into);
             self.device = Some(DeviceFacts {
-                name: format!("CPU, {} threads", rayon::current_num_threads()),
+                name: format!("CPU, threads: {}", rayon::current_num_threads()),
                 target: None,
                 present: true,
             });
@@ -178,11 +196,12 @@ impl Report {
     /// Adds timed runs of the spec's steps. `copy_gbps` is the bandwidth of a plain copy, if it was measured.
     pub fn with_times(
         mut self,
-        stencil: &Stencil,
-        steps: u64,
+        compiled: &CompiledStencil,
         seconds: &[f64],
         copy_gbps: Option<f64>,
     ) -> Self {
+        let (stencil, steps) = (compiled.stencil(), compiled.stencil().steps());
+        let plan = compiled.cuda().map(|engine| engine.program.plan());
         let p = &mut self.performance;
         p.measured_copy_gbps = copy_gbps;
         p.time = Times::of(seconds);
@@ -198,10 +217,11 @@ impl Report {
         p.gstencils_per_second = Some(rate / 1e9);
         p.gflops = Some(rate * stencil.flops() as f64 / 1e9);
         p.effective_bandwidth_gbps = Some(rate * 2.0 * size / 1e9);
-        if let Some(model) = &self.model {
-            let achieved = rate * model.traffic_bytes_per_cell / 1e9;
+        if let Some(plan) = plan {
+            let traffic = plan.traffic_bytes(stencil, steps);
+            let achieved = traffic / median / 1e9;
             p.achieved_bandwidth_gbps = Some(achieved);
-            p.arithmetic_intensity = Some(model.arithmetic_intensity);
+            p.arithmetic_intensity = Some(updates * stencil.flops() as f64 / traffic);
             p.traffic_source = Some(TrafficSource::Model);
             p.efficiency_percent = p.peak_bandwidth_gbps.map(|peak| 100.0 * achieved / peak);
         }

@@ -20,11 +20,9 @@ pub struct Report {
     /// Why not, with status `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// The stencil; absent if the spec was not understood.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The stencil; null if the spec was not understood.
     pub stencil: Option<StencilFacts>,
-    /// How it is run; absent on the CPU backend, which has no tiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// How it is run; null on the CPU backend, which has no tiles.
     pub optimization: Option<Optimization>,
     /// What was measured; a figure that was not is null.
     pub performance: Performance,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::SpecError;
 use super::node::Node;
-use crate::array::Element;
+use crate::array::{ArrayError, Element};
 
 /// A starting field. Positions and lengths of the Gaussian are fractions of the grid's extents, so that one description
 /// serves any grid.
@@ -139,12 +139,22 @@ impl Initial {
     }
 
     /// The field on a grid of these extents (slowest axis first), the last axis contiguous.
-    pub fn field<T: Element>(&self, extents: &[usize]) -> Vec<T> {
+    ///
+    /// # Errors
+    /// [`ArrayError::Memory`] if there is no memory for it.
+    pub fn field<T: Element>(&self, extents: &[usize]) -> Result<Vec<T>, ArrayError> {
         let cells: usize = extents.iter().product();
         let row = extents.last().copied().unwrap_or(1);
-        let mut field = vec![T::from_f64(0.0); cells];
+        let mut field = Vec::new();
+        field
+            .try_reserve_exact(cells)
+            .map_err(|_| ArrayError::Memory {
+                shape: extents.to_vec(),
+                bytes: cells.saturating_mul(T::DTYPE.size()),
+            })?;
+        field.resize(cells, T::from_f64(0.0));
         if cells == 0 {
-            return field;
+            return Ok(field);
         }
         // Per axis and index: a factor (Gaussian), a phase (plane wave) or a parity (checkerboard).
         let tables: Vec<Vec<f64>> = extents
@@ -180,7 +190,7 @@ impl Initial {
                 });
             }
         });
-        field
+        Ok(field)
     }
 
     fn along_axis(&self, i: usize, n: usize) -> f64 {
@@ -214,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_gaussian_peaks_at_its_centre() {
-        let field: Vec<f64> = Initial::default().field(&[9, 9]);
+        let field: Vec<f64> = Initial::default().field(&[9, 9]).expect("memory");
         let peak = field.iter().copied().fold(f64::MIN, f64::max);
         assert_eq!(peak, 1.0);
         assert_eq!(field[4 * 9 + 4], peak);
@@ -229,6 +239,7 @@ mod tests {
                 seed,
             }
             .field::<f64>(&[10_000])
+            .expect("memory")
         };
         let field = noise(1);
         assert!(field.iter().all(|v| (-2.0..2.0).contains(v)));
@@ -246,7 +257,8 @@ mod tests {
             amplitude: 1.0,
             size: 2,
         }
-        .field(&[2, 6]);
+        .field(&[2, 6])
+        .expect("memory");
         assert_eq!(board[..6], [1., 1., -1., -1., 1., 1.]);
         assert_eq!(board[..6], board[6..]);
     }

@@ -9,7 +9,7 @@ use super::types::{
     Arms, Nested, Operation, PerAxis, Point, Preset, Schedule, Shape, Spec, StencilSpec, Strategy,
     default_accuracy, default_diffusivity, default_order, default_spacing, default_truncate,
 };
-use super::{Initial, SpecError};
+use super::{Initial, MAX_OFFSET, SpecError};
 use crate::dtype::DType;
 
 /// Names of element types that the spec format knows and this version does not compute with.
@@ -54,19 +54,13 @@ impl Spec {
             "fast_math",
         ])?;
         let dtype = f.or("dtype", Spec::default_dtype(), dtype)?;
-        if let Some(node) = f.get("output_dtype")
-            && self::dtype(&node)? != dtype
-        {
-            return Err(node.error(format!(
-                "this version stores results in the type of the grid, {dtype}"
-            )));
-        }
         if let Some(node) = f.get("overflow") {
             return Err(
                 node.error("overflow applies to integer types; leave it out for f32 and f64")
             );
         }
         Ok(Spec {
+            output_dtype: f.or("output_dtype", None, |n| self::dtype(n).map(Some))?,
             name: f.or("name", Spec::default_name(), |n| Ok(n.text()?.to_owned()))?,
             grid: f.or("grid", None, |n| {
                 n.items("extents, slowest axis first")?
@@ -154,7 +148,10 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
             let arms = f.need("arms")?;
             let entries = arms.items("weights, or of one list of weights per axis")?;
             Shape::Star {
-                radius: f.need("radius")?.size(0)?,
+                radius: f.need("radius").and_then(|n| match n.size(0)? {
+                    radius if radius <= MAX_OFFSET as usize => Ok(radius),
+                    _ => Err(n.error(format!("a radius of at most {MAX_OFFSET} is needed"))),
+                })?,
                 center: f.need("center")?.number()?,
                 arms: if entries.iter().any(Node::is_list) {
                     Arms::PerAxis(

@@ -108,6 +108,16 @@ impl Stencil {
                 ));
             }
         }
+        if let Some(other) = spec.output_dtype.filter(|&d| d != spec.dtype) {
+            return Err(SpecError::new(
+                "output_dtype",
+                format!("found {other}"),
+                format!(
+                    "this version stores results in the type of the grid, {}",
+                    spec.dtype
+                ),
+            ));
+        }
         if let Some(tile) = &spec.schedule.tile
             && tile.len() != rank
         {
@@ -205,11 +215,11 @@ impl Stencil {
     /// The starting field on the grid, in its type.
     ///
     /// # Errors
-    /// [`ArrayError`] if the grid is too large for an array.
+    /// [`ArrayError`] if there is no memory for it.
     pub fn starting_field(&self) -> Result<Array, ArrayError> {
         let data = match self.dtype() {
-            DType::F32 => Data::F32(self.initial().field(&self.extents)),
-            DType::F64 => Data::F64(self.initial().field(&self.extents)),
+            DType::F32 => Data::F32(self.initial().field(&self.extents)?),
+            DType::F64 => Data::F64(self.initial().field(&self.extents)?),
         };
         Array::new(self.extents.clone(), data)
     }

@@ -23,6 +23,9 @@ pub struct Spec {
     /// Type of the cells.
     #[serde(default = "Spec::default_dtype")]
     pub dtype: DType,
+    /// Type of the result, which in this version must be that of the cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_dtype: Option<DType>,
     /// The stencil: a shape with weights, or a preset.
     pub stencil: StencilSpec,
     /// What lies beyond the faces of the grid.
@@ -37,7 +40,7 @@ pub struct Spec {
     /// How to run it; what is left out is chosen.
     #[serde(default)]
     pub schedule: Schedule,
-    /// Allow approximate arithmetic and flush denormals (CUDA's `--use_fast_math`).
+    /// Allow approximate division and square roots, and flush denormals to zero.
     #[serde(default)]
     pub fast_math: bool,
     /// Weights as run-time data instead of literals (not supported by this version: must be false).
@@ -55,6 +58,7 @@ impl Spec {
             name: Self::default_name(),
             grid: Some(grid.into()),
             dtype: Self::default_dtype(),
+            output_dtype: None,
             stencil: stencil.into(),
             boundary: BoundarySpec::default(),
             steps: Self::default_steps(),

@@ -205,6 +205,11 @@ pub fn write(path: &Path, array: &Array, depth: Depth) -> Result<Stored, Error> 
     Ok(stored)
 }
 
+/// Whether an array of this shape is an image.
+pub(super) fn holds(shape: &[usize]) -> bool {
+    shape.len() == 2 && shape.iter().all(|&n| side(n).is_some())
+}
+
 fn side(extent: usize) -> Option<u32> {
     let side = i32::try_from(extent).ok().filter(|&side| side > 0)?;
     u32::try_from(side).ok()
