@@ -58,7 +58,7 @@ fn main() -> Result<(), Error> {
     }
 
     // A run and its report: what was planned, what was measured. Figures that were not measured are null; on a CPU there
-    // are no tiles, and `optimization` is absent. The grid is smaller here, so that a CPU is done soon.
+    // are no tiles, and `optimization` is null. The grid is smaller here, so that a CPU is done soon.
     spec.schedule = Schedule::default();
     spec.grid = Some(vec![64, 64, 64]);
     let compiled = Stencil::compile(&spec)?;
