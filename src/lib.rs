@@ -27,6 +27,7 @@ pub mod array;
 pub mod build;
 pub mod cache;
 pub mod codegen;
+pub mod compiler;
 pub mod cpu;
 pub mod cuda;
 pub mod dtype;
@@ -40,7 +41,8 @@ pub mod spec;
 pub mod stencil;
 
 pub use array::{Array, Data, Element};
+pub use compiler::{Backend, CacheChoice, Compiler};
 pub use dtype::DType;
 pub use error::Error;
 pub use spec::{Spec, SpecError, Stencil};
-pub use stencil::{Backend, CacheChoice, CompiledStencil, Compiler, CudaEngine, Execution, Timing};
+pub use stencil::{CompiledStencil, CudaEngine, Execution, Timing};

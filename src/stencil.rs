@@ -1,74 +1,18 @@
-//! The stages put together: from a spec to something that runs.
-//!
-//! [`Compiler`] takes the choices that are not the stencil's own (backend, device, cache) and makes a
-//! [`CompiledStencil`], which runs on host arrays ([`CompiledStencil::run`]) or, through [`CompiledStencil::cuda`], on
-//! arrays and streams that the caller owns.
+//! A compiled stencil: runs on host arrays ([`CompiledStencil::run`]) or, through [`CompiledStencil::cuda`], on arrays and
+//! streams that the caller owns.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::array::{Array, Element};
-use crate::build::{Built, Job};
-use crate::cache::{self, Store};
+use crate::build::Built;
 use crate::codegen::CudaSource;
+use crate::compiler::milliseconds;
 use crate::cpu;
-use crate::cuda::{Driver, Gpu, GpuElement, Module, Program};
+use crate::cuda::{GpuElement, Program};
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::nvrtc::{self, Kind};
-use crate::plan::{Device, Plan};
 use crate::report::Stages;
-use crate::spec::{Spec, Stencil};
-
-/// Where a stencil runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Backend {
-    /// On the GPU if one is usable, else on the CPU.
-    #[default]
-    Auto,
-    /// On the GPU, or not at all.
-    Cuda,
-    /// On the CPU.
-    Cpu,
-}
-
-/// Where compiled kernels are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum CacheChoice {
-    /// `STENCILGEN_CACHE_DIR`, else the user's cache directory.
-    #[default]
-    Default,
-    /// In this directory.
-    Directory(PathBuf),
-    /// Nowhere.
-    Disabled,
-}
-
-impl CacheChoice {
-    /// The store that this choice stands for.
-    pub fn store(&self) -> Store {
-        match self {
-            Self::Disabled => Store::disabled("the cache was turned off"),
-            Self::Default => cache::locate(None).open(cache::Options::default()),
-            Self::Directory(path) => cache::locate(Some(path)).open(cache::Options::default()),
-        }
-    }
-}
-
-/// Makes compiled stencils: the choices that are not part of a spec.
-///
-/// ```no_run
-/// use stencilgen::{Backend, Compiler, Spec};
-/// let spec = Spec::from_json(r#"{"grid": [512, 512], "stencil": {"preset": "heat", "dt": 0.1}}"#)?;
-/// let stencil = Compiler::new().backend(Backend::Cuda).device(1).compile(&spec)?;
-/// # Ok::<(), stencilgen::Error>(())
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct Compiler {
-    backend: Backend,
-    device: usize,
-    cache: CacheChoice,
-}
+use crate::spec::Stencil;
 
 /// A stencil, ready to run.
 #[derive(Debug, Clone)]
@@ -98,164 +42,24 @@ pub struct CudaEngine {
     pub load_ms: f64,
 }
 
-impl Stencil {
-    /// Compiles a spec for the default device, or for the CPU where no GPU is usable.
-    ///
-    /// # Errors
-    /// [`Error`] of whichever stage refused.
-    pub fn compile(spec: &Spec) -> Result<CompiledStencil, Error> {
-        Compiler::new().compile(spec)
-    }
-}
-
-impl Compiler {
-    /// The default choices: the first GPU if usable, else the CPU; the user's cache.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Chooses the backend.
-    pub fn backend(mut self, backend: Backend) -> Self {
-        self.backend = backend;
-        self
-    }
-
-    /// Chooses the CUDA device by its number.
-    pub fn device(mut self, ordinal: usize) -> Self {
-        self.device = ordinal;
-        self
-    }
-
-    /// Chooses where compiled kernels are kept.
-    pub fn cache(mut self, cache: CacheChoice) -> Self {
-        self.cache = cache;
-        self
-    }
-
-    /// Validates, plans, renders, compiles and loads.
-    ///
-    /// # Errors
-    /// [`Error`] of whichever stage refused. With [`Backend::Auto`] a missing driver, device or compiler is none: the
-    /// stencil then runs on the CPU, and [`CompiledStencil::fallback`] says why.
-    pub fn compile(&self, spec: &Spec) -> Result<CompiledStencil, Error> {
-        let mut stages = Stages::default();
-        let started = Instant::now();
-        let stencil = Stencil::new(spec)?;
-        stages.parse_ms = milliseconds(started);
-        if self.backend == Backend::Cpu {
-            return Ok(on_cpu(stencil, stages, None));
-        }
-        let started = Instant::now();
-        let driver = match Driver::load() {
-            Ok(driver) => driver,
-            Err(e) if self.backend == Backend::Auto => {
-                return Ok(on_cpu(stencil, stages, Some(e.to_string())));
-            }
-            Err(e) => return Err(e.into()),
-        };
-        stages.driver_ms = Some(milliseconds(started));
-        let device = match driver.device(self.device) {
-            Ok(device) => device,
-            Err(e) if self.backend == Backend::Auto => {
-                return Ok(on_cpu(stencil, stages, Some(e.to_string())));
-            }
-            Err(e) => return Err(e.into()),
-        };
-        if let Some(reason) = device.unsupported()
-            && self.backend == Backend::Auto
-        {
-            let reason = format!("{}: {reason}", device.name);
-            return Ok(on_cpu(stencil, stages, Some(reason)));
-        }
-        // The driver needs some 0.2 s to create a context; text and binary are made meanwhile.
-        let (made, opened) = std::thread::scope(|scope| {
-            let context = scope.spawn(|| {
-                let started = Instant::now();
-                let gpu = Gpu::open(&driver, self.device);
-                (gpu, milliseconds(started))
-            });
-            let made = self.make(&stencil, &device, driver.version().0, &mut stages);
-            (made, context.join())
-        });
-        let (plan, source, built) = match made {
-            Ok(made) => made,
-            Err(Error::Nvrtc(e)) if self.backend == Backend::Auto && is_missing(&e) => {
-                return Ok(on_cpu(stencil, stages, Some(e.to_string())));
-            }
-            Err(e) => return Err(e),
-        };
-        let Ok((gpu, context_ms)) = opened else {
-            return Err(Error::Backend(
-                "the thread that creates the CUDA context ended early".into(),
-            ));
-        };
-        let gpu = gpu?;
-        stages.context_ms = Some(context_ms);
-        let started = Instant::now();
-        let module = Module::load(&gpu, &built.image, &source.kernels, &plan)?;
-        let load_ms = milliseconds(started);
-        stages.load_ms = Some(load_ms);
-        let program = Program::new(gpu, module, plan, stencil.extents().to_vec());
-        Ok(CompiledStencil {
-            stencil,
-            engine: Engine::Cuda(Box::new(CudaEngine {
-                program,
-                source,
-                built,
-                load_ms,
-            })),
-            stages,
-        })
-    }
-
-    fn make(
-        &self,
-        stencil: &Stencil,
-        device: &Device,
-        driver_major: u32,
-        stages: &mut Stages,
-    ) -> Result<(Plan, CudaSource, Built), Error> {
-        let started = Instant::now();
-        let plan = Plan::new(stencil, device)?;
-        stages.plan_ms = Some(milliseconds(started));
-        let started = Instant::now();
-        let source = CudaSource::render(&plan, stencil)?;
-        stages.render_ms = Some(milliseconds(started));
-        let started = Instant::now();
-        let found = nvrtc::find(Some(driver_major))?;
-        stages.find_nvrtc_ms = Some(milliseconds(started));
-        let started = Instant::now();
-        let built = Job {
-            source: &source.text,
-            name: stencil.name(),
-            arch: device.arch,
-            fast_math: stencil.spec().fast_math,
-            kind: Kind::Cubin,
-        }
-        .build(&self.cache.store(), &found)?;
-        stages.build_ms = Some(milliseconds(started));
-        Ok((plan, source, built))
-    }
-}
-
-/// Whether NVRTC is not there, as opposed to refusing a text.
-fn is_missing(error: &nvrtc::Error) -> bool {
-    !matches!(error, nvrtc::Error::Compile(_))
-}
-
-fn on_cpu(stencil: Stencil, stages: Stages, reason: Option<String>) -> CompiledStencil {
-    CompiledStencil {
-        stencil,
-        engine: Engine::Cpu(reason),
-        stages,
-    }
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
-}
-
 impl CompiledStencil {
+    pub(crate) fn on_gpu(stencil: Stencil, engine: CudaEngine, stages: Stages) -> Self {
+        Self {
+            stencil,
+            engine: Engine::Cuda(Box::new(engine)),
+            stages,
+        }
+    }
+
+    /// With the reason why, if a GPU was wanted.
+    pub(crate) fn on_cpu(stencil: Stencil, stages: Stages, reason: Option<String>) -> Self {
+        Self {
+            stencil,
+            engine: Engine::Cpu(reason),
+            stages,
+        }
+    }
+
     /// The stencil.
     pub fn stencil(&self) -> &Stencil {
         &self.stencil

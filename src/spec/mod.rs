@@ -11,6 +11,7 @@ mod error;
 mod initial;
 mod node;
 mod parse;
+mod parse_stencil;
 mod resolve;
 mod stencil;
 mod types;
