@@ -109,10 +109,26 @@ impl CompiledStencil {
         progress: Option<&mut dyn FnMut(u64)>,
     ) -> Result<Execution, Error> {
         self.check(&input)?;
+        self.check_memory()?;
         match self.stencil.dtype() {
             DType::F32 => self.execute_typed::<f32>(input, steps, timing, progress),
             DType::F64 => self.execute_typed::<f64>(input, steps, timing, progress),
         }
+    }
+
+    /// Checks that the arrays of a run fit the device's memory, before any is made.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] with what is needed and what is free. On the CPU nothing is checked.
+    pub fn check_memory(&self) -> Result<(), Error> {
+        if let Engine::Cuda(engine) = &self.engine {
+            let program = &engine.program;
+            let size = self.stencil.dtype().size();
+            program
+                .gpu()
+                .check_memory(program.arrays(), self.stencil.cells(), size)?;
+        }
+        Ok(())
     }
 
     /// Checks that an array fits the grid.
@@ -250,7 +266,6 @@ impl CudaEngine {
         progress: Option<&mut dyn FnMut(u64)>,
     ) -> Result<(Vec<T>, Measured), Error> {
         let gpu = self.program.gpu();
-        gpu.check_memory(self.program.arrays(), values.len(), size_of::<T>())?;
         let started = Instant::now();
         let mut field = gpu.upload(values)?;
         let mut workspace = self.program.workspace()?;

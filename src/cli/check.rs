@@ -43,6 +43,7 @@ impl Check {
         if let Some(reason) = compiled.fallback() {
             eprintln!("running on the CPU: {reason}");
         }
+        compiled.check_memory()?;
         let input = start(stencil, loaded)?;
         let expected = reference::run(stencil, &input.to_f64(), stencil.steps());
         let execution = compiled.execute(input, stencil.steps(), Timing::default(), None)?;

@@ -63,6 +63,7 @@ impl Run {
         if let Some(path) = &self.output {
             io::check_target(path, stencil.extents())?;
         }
+        compiled.check_memory()?;
         let input = start(stencil, loaded)?;
         let timing = Timing {
             repeats: self.repeat.unwrap_or(1).max(1),

@@ -1,11 +1,9 @@
 //! The conformance cases on the reference, on the CPU backend and, where there is a GPU, on it.
 
-mod common;
-
-use common::{Case, cases};
+use crate::common::{Case, cases, gpu};
 use rayon::prelude::*;
 use stencilgen::spec::Strategy;
-use stencilgen::{Backend, CacheChoice, Compiler, Error, reference};
+use stencilgen::{Backend, Compiler, Error, reference};
 
 fn assert_none(faults: Vec<String>) {
     assert!(
@@ -43,23 +41,6 @@ fn run(compiler: &Compiler, case: &Case) -> Result<(), String> {
         Some(fault) => Err(format!("{}: {fault}", case.name)),
         None => Ok(()),
     }
-}
-
-/// The compiler for the GPU, or `None` (told) where there is none.
-fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
-    if let Err(e) = stencilgen::cuda::Driver::load() {
-        assert!(
-            std::env::var_os("STENCILGEN_REQUIRE_GPU").is_none(),
-            "a GPU is required: {e}"
-        );
-        println!("skipped: {e}");
-        return None;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let compiler = Compiler::new()
-        .backend(Backend::Cuda)
-        .cache(CacheChoice::Directory(directory.path().to_owned()));
-    Some((compiler, directory))
 }
 
 /// Runs every case with a schedule. A tile that cannot hold the halo must be refused as such; told are how many were.

@@ -1,0 +1,128 @@
+//! What only a GPU shows: arrays and streams of the caller's, the cache across compilations, memory that does not suffice.
+
+use crate::common::{array, gpu};
+use stencilgen::cache::Status;
+use stencilgen::{Error, Spec, Stencil, reference};
+
+const SPEC: &str = r#"{
+    "grid": [61, 83], "steps": 11, "initial": {"kind": "noise"},
+    "stencil": {"shape": "star", "radius": 1, "center": 0.6, "arms": [0.1]},
+    "boundary": ["periodic", {"lo": {"dirichlet": 1.0}, "hi": "fixed"}],
+    "schedule": {"strategy": "tiled", "tile": [16, 24], "temporal_depth": 4}
+}"#;
+
+/// Separable, run as passes that need an array between.
+const CHAIN: &str = r#"{
+    "grid": [40, 50], "steps": 3, "initial": {"kind": "noise"},
+    "stencil": {"preset": "gaussian", "sigma": 1.2}, "boundary": ["fixed", "mirror"],
+    "schedule": {"strategy": "direct"}
+}"#;
+
+fn start(spec: &Spec) -> Vec<f32> {
+    let stencil = Stencil::new(spec).expect("a stencil");
+    let field = stencil.starting_field().expect("memory");
+    field.to_f64().iter().map(|&v| v as f32).collect()
+}
+
+fn assert_agrees(spec: &Spec, input: &[f32], steps: u64, found: &[f32]) {
+    let stencil = Stencil::new(spec).expect("a stencil");
+    let input: Vec<f64> = input.iter().map(|&v| f64::from(v)).collect();
+    let expected = reference::run(&stencil, &input, steps);
+    let comparison = reference::compare(found, &expected, stencil.extents());
+    assert!(comparison.passed, "{steps} steps: {comparison:?}");
+}
+
+#[test]
+fn fields_of_the_caller_advance_on_a_stream_of_the_caller() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    for text in [SPEC, CHAIN] {
+        let spec = Spec::from_json(text).expect("a spec");
+        let compiled = compiler.compile(&spec).expect("it compiles");
+        let program = &compiled.cuda().expect("a GPU").program;
+        let stream = program.gpu().context().new_stream().expect("a stream");
+        let input = start(&spec);
+        let mut workspace = program.workspace::<f32>().expect("memory");
+        // The same workspace serves any number of calls and steps.
+        for steps in [0, 1, 2, 3, 4, 5, 11] {
+            let mut field = stream.clone_htod(&input).expect("a copy");
+            program
+                .advance(&stream, &mut field, &mut workspace, steps)
+                .expect("launches");
+            let found = stream.clone_dtoh(&field).expect("a copy");
+            assert_agrees(&spec, &input, steps, &found);
+        }
+    }
+}
+
+#[test]
+fn applying_leaves_the_input_as_it_is_and_fills_the_output_in_place() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    for text in [SPEC, CHAIN] {
+        let spec = Spec::from_json(text).expect("a spec");
+        let compiled = compiler.compile(&spec).expect("it compiles");
+        let program = &compiled.cuda().expect("a GPU").program;
+        let stream = program.gpu().stream().clone();
+        let input = start(&spec);
+        let source = stream.clone_htod(&input).expect("a copy");
+        let mut workspace = program.workspace::<f32>().expect("memory");
+        for steps in [0, 1, 2, 5, 8] {
+            let poison = vec![f32::NAN; input.len()];
+            let mut output = stream.clone_htod(&poison).expect("a copy");
+            program
+                .apply(&stream, &source, &mut output, &mut workspace, steps)
+                .expect("launches");
+            let found = stream.clone_dtoh(&output).expect("a copy");
+            assert_agrees(&spec, &input, steps, &found);
+            assert_eq!(stream.clone_dtoh(&source).expect("a copy"), input);
+        }
+        let mut short = stream.clone_htod(&input[1..]).expect("a copy");
+        let refused = program.apply(&stream, &source, &mut short, &mut workspace, 1);
+        assert!(refused.is_err_and(|e| e.to_string().contains("output array holds")));
+    }
+}
+
+#[test]
+fn the_second_compilation_finds_the_binary_of_the_first_whatever_grid_and_steps() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut spec = Spec::from_json(SPEC).expect("a spec");
+    let mut status = |grid: [usize; 2], steps| {
+        spec.grid = Some(grid.to_vec());
+        spec.steps = steps;
+        let compiled = compiler.compile(&spec).expect("it compiles");
+        compiled.cuda().expect("a GPU").built.status.clone()
+    };
+    assert_eq!(status([61, 83], 11), Status::Miss);
+    assert_eq!(status([61, 83], 11), Status::Hit);
+    assert_eq!(status([128, 40], 5), Status::Hit);
+}
+
+#[test]
+fn a_grid_over_the_devices_memory_is_refused_before_anything_is_allocated() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut spec = Spec::from_json(SPEC).expect("a spec");
+    spec.grid = Some(vec![1 << 20, 1 << 20]);
+    let compiled = compiler.compile(&spec).expect("compiling needs no arrays");
+    let error: Error = compiled.check_memory().expect_err("8 TiB");
+    assert_eq!(error.code(), "out-of-memory");
+    assert!(error.to_string().contains("8796093022208 bytes"), "{error}");
+}
+
+#[test]
+fn grids_with_an_empty_axis_run_and_stay_empty() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut spec = Spec::from_json(SPEC).expect("a spec");
+    spec.grid = Some(vec![0, 83]);
+    let compiled = compiler.compile(&spec).expect("it compiles");
+    let output = compiled.run(array(&[], &spec)).expect("it runs");
+    assert_eq!(output.shape(), [0, 83]);
+}

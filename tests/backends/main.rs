@@ -1,0 +1,5 @@
+//! Backends held against the conformance cases and the reference: the CPU always, the GPU where there is one.
+
+mod common;
+mod conformance;
+mod gpu;
