@@ -1,6 +1,7 @@
 //! The conformance cases on the reference, on the CPU backend and, where there is a GPU, on it.
 
-use crate::common::{Case, cases, gpu};
+use crate::common::{Case, cases};
+use crate::gpu::gpu;
 use rayon::prelude::*;
 use stencilgen::spec::Strategy;
 use stencilgen::{Backend, Compiler, Error, reference};

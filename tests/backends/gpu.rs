@@ -1,8 +1,25 @@
 //! What only a GPU shows: arrays and streams of the caller's, the cache across compilations, memory that does not suffice.
 
-use crate::common::{array, gpu};
+use crate::common::array;
 use stencilgen::cache::Status;
-use stencilgen::{Error, Spec, Stencil, reference};
+use stencilgen::{Backend, CacheChoice, Compiler, Error, Spec, Stencil, reference};
+
+/// The compiler for the GPU, or `None` (told) where there is none.
+pub fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
+    if let Err(e) = stencilgen::cuda::Driver::load() {
+        assert!(
+            std::env::var_os("STENCILGEN_REQUIRE_GPU").is_none(),
+            "a GPU is required: {e}"
+        );
+        println!("skipped: {e}");
+        return None;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let compiler = Compiler::new()
+        .backend(Backend::Cuda)
+        .cache(CacheChoice::Directory(directory.path().to_owned()));
+    Some((compiler, directory))
+}
 
 const SPEC: &str = r#"{
     "grid": [61, 83], "steps": 11, "initial": {"kind": "noise"},

@@ -1,9 +1,9 @@
-//! What several test files share: the conformance cases, and whether there is a GPU.
+//! What several test targets share: the conformance cases.
 
 use std::path::Path;
 
 use serde_json::Value;
-use stencilgen::{Array, Backend, CacheChoice, Compiler, DType, Data, Spec, Stencil};
+use stencilgen::{Array, DType, Data, Spec, Stencil};
 
 /// One conformance case: run `spec` on `input`, compare with `expected`.
 pub struct Case {
@@ -87,21 +87,4 @@ fn flat(value: &Value) -> Vec<f64> {
         Value::Array(items) => items.iter().flat_map(flat).collect(),
         number => vec![number.as_f64().expect("a number")],
     }
-}
-
-/// The compiler for the GPU, or `None` (told) where there is none.
-pub fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
-    if let Err(e) = stencilgen::cuda::Driver::load() {
-        assert!(
-            std::env::var_os("STENCILGEN_REQUIRE_GPU").is_none(),
-            "a GPU is required: {e}"
-        );
-        println!("skipped: {e}");
-        return None;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let compiler = Compiler::new()
-        .backend(Backend::Cuda)
-        .cache(CacheChoice::Directory(directory.path().to_owned()));
-    Some((compiler, directory))
 }
