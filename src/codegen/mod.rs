@@ -11,6 +11,8 @@ mod head;
 mod kernels;
 mod literal;
 mod names;
+#[cfg(test)]
+mod tests;
 
 pub use names::{file_stem, identifier};
 

@@ -1,0 +1,344 @@
+// binomial: 8 taps in 3D, f32; made by stencilgen 0.1.0.
+// Planned for H200 (sm_90).
+//
+// Spec, but for grid and steps, which are arguments:
+//   {"name":"binomial","dtype":"f32","stencil":{"shape":"separable","weights":[[0.25,0.5,0.25],[0.25,0.5,0.25],
+//   [0.5,0.5]],"origin":0,"operation":"correlate"},"boundary":["reflect","periodic",{"constant":-1.0}],
+//   "fast_math":false}
+//
+// Arrays hold nz * ny * nx cells each, the last axis contiguous, and must not overlap.
+// Launch (in order; ceil is the quotient rounded up):
+//   binomial: grid (ceil(nz / 8) * ceil(ny / 8) * ceil(nx / 31), 1, 1), block (32, 2, 4), 25600 bytes of dynamic shared memory
+
+// --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
+#ifndef SG_PRELUDE
+#define SG_PRELUDE
+// Dynamic shared memory of the block.
+__device__ __forceinline__ void* sg_dyn_smem() {
+  extern __shared__ __align__(16) unsigned char sg_shared[];
+  return sg_shared;
+}
+// Copies BYTES (4, 8 or 16, aligned) from global to shared memory without waiting; before sm_80, waiting.
+template <int BYTES>
+__device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+#else
+  for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
+#endif
+}
+// Makes the copies begun since the last call a group.
+__device__ __forceinline__ void sg_cp_async_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Waits until at most N groups of this thread are under way.
+template <int N>
+__device__ __forceinline__ void sg_cp_async_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+#endif
+// --- end of prelude ------------------------------------------------------------------------------------------------
+
+typedef float real;
+typedef int index_t;
+
+// Weights, each number once; hexadecimal, so that they are exactly these numbers.
+constexpr real W0 = 0x1p-2f;  // 0.25
+constexpr real W1 = 0x1p-1f;  // 0.5
+
+// Update 1: 3 taps.
+// `at` gives the value at an offset from the cell, slowest axis first.
+template <class At>
+__device__ __forceinline__ real update0(At at) {
+  real sum = W0 * at(-1, 0, 0);
+  sum = fmaf(W1, at(0, 0, 0), sum);
+  sum = fmaf(W0, at(1, 0, 0), sum);
+  return sum;
+}
+
+// Update 2: 3 taps.
+// `at` gives the value at an offset from the cell, slowest axis first.
+template <class At>
+__device__ __forceinline__ real update1(At at) {
+  real sum = W0 * at(0, -1, 0);
+  sum = fmaf(W1, at(0, 0, 0), sum);
+  sum = fmaf(W0, at(0, 1, 0), sum);
+  return sum;
+}
+
+// Update 3: 2 taps.
+// `at` gives the value at an offset from the cell, slowest axis first.
+template <class At>
+__device__ __forceinline__ real update2(At at) {
+  real sum = W1 * at(0, 0, -1);
+  sum = fmaf(W1, at(0, 0, 0), sum);
+  return sum;
+}
+
+// Beyond the faces. A value there is scale * (the value at a cell inside) + offset; map_* finds that cell along one axis
+// by applying the rule of the face beyond which the index lies until it is inside.
+// z: reflect below, reflect above.
+__device__ __forceinline__ index_t map_z(index_t i, index_t n) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { i = -1 - i; }
+    else { i = 2 * n - 1 - i; }
+  }
+  return i;
+}
+// y: periodic below, periodic above.
+__device__ __forceinline__ index_t map_y(index_t i, index_t n) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { i += n; }
+    else { i -= n; }
+  }
+  return i;
+}
+// x: constant -1.0 below, constant -1.0 above.
+__device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real& offset) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { offset += scale * -0x1p0f; scale = 0; i = 0; }
+    else { offset += scale * -0x1p0f; scale = 0; i = n - 1; }
+  }
+  return i;
+}
+
+// The value at a place that may lie outside; the slowest axis maps first.
+__device__ __noinline__ real outside(const real* in, index_t z, index_t y, index_t x, index_t nz, index_t ny, index_t nx) {
+  real scale = 1, offset = 0;
+  z = map_z(z, nz);
+  y = map_y(y, ny);
+  x = map_x(x, nx, scale, offset);
+  if (scale == 0) return offset;
+  return fmaf(scale, in[(z * ny + y) * nx + x], offset);
+}
+
+// 1 step of the grid: a block a tile of 8 x 8 x 31 cells, numbered along blockIdx.x, fastest axis first.
+extern "C" __global__ void __launch_bounds__(256)
+binomial(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx) {
+  constexpr int ROW = 32;
+  constexpr int PLANE = 320;
+  real* from = (real*)sg_dyn_smem();
+  real* to = from + 3200;
+  // The tile is [z0, z1) x [y0, y1) x [x0, x1).
+  index_t block = blockIdx.x;
+  const index_t blocks_x = (nx + 30) / 31;
+  const index_t x0 = block % blocks_x * 31;
+  block /= blocks_x;
+  const index_t blocks_y = (ny + 7) / 8;
+  const index_t y0 = block % blocks_y * 8;
+  block /= blocks_y;
+  const index_t z0 = block * 8;
+  const index_t z1 = z0 + 8 < nz ? z0 + 8 : nz;
+  const index_t y1 = y0 + 8 < ny ? y0 + 8 : ny;
+  const index_t x1 = x0 + 31 < nx ? x0 + 31 : nx;
+  // Whether the tile with its halo reaches beyond the grid; then every cell's place is looked up.
+  const bool edge = z0 < 1 || z0 + 9 > nz || y0 < 1 || y0 + 9 > ny || x0 < 1 || x0 + 31 > nx;
+
+  // Load the tile with its halo, 10 x 10 x 32 cells.
+  if (edge) {
+#pragma unroll 1
+    for (int lz = threadIdx.z; lz < 10; lz += 4)
+#pragma unroll 1
+    for (int ly = threadIdx.y; ly < 10; ly += 2)
+#pragma unroll 1
+    for (int lx = threadIdx.x; lx < 32; lx += 32) {
+      const index_t z = z0 - 1 + lz;
+      const index_t y = y0 - 1 + ly;
+      const index_t x = x0 - 1 + lx;
+      // No cell needs what lies further beyond the grid.
+      if (z < z1 + 1 && y < y1 + 1 && x < x1)
+        from[lz * PLANE + ly * ROW + lx] = outside(in, z, y, x, nz, ny, nx);
+    }
+  } else {
+#pragma unroll 1
+    for (int lz = threadIdx.z; lz < 10; lz += 4)
+#pragma unroll 1
+    for (int ly = threadIdx.y; ly < 10; ly += 2)
+    for (int lx = threadIdx.x; lx < 32; lx += 32) {
+      const index_t z = z0 - 1 + lz;
+      const index_t y = y0 - 1 + ly;
+      const index_t x = x0 - 1 + lx;
+      sg_cp_async<sizeof(real)>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
+    }
+    sg_cp_async_commit();
+    sg_cp_async_wait<0>();
+  }
+  {
+    __syncthreads();
+    // Update 1 on the tile and what is read of it later: `*_below` and `*_above` cells beyond the tile.
+    const int z_below = 0, z_above = 0;
+    const int z_cells = z_below + 8 + z_above;
+    const int y_below = 1, y_above = 1;
+    const int y_cells = y_below + 8 + y_above;
+    const int x_below = 1, x_above = 0;
+    const int x_cells = x_below + 31 + x_above;
+    // Its place in the buffers.
+    const int first = (1 - z_below) * PLANE + (1 - y_below) * ROW + (1 - x_below);
+    if (edge) {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int ly = threadIdx.y; ly < y_cells; ly += 2)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        index_t z = z0 - z_below + lz;
+        index_t y = y0 - y_below + ly;
+        index_t x = x0 - x_below + lx;
+        if (z >= z1 + z_above || y >= y1 + y_above || x >= x1 + x_above) continue;
+        real scale = 1, offset = 0;
+        x = map_x(x, nx, scale, offset);
+        // The value beyond a face is computed as that of the cell inside which it follows.
+        const real* const u = from + int(z - z0 + 1) * PLANE + int(y - y0 + 1) * ROW + int(x - x0 + 1);
+        real value = offset;
+        if (scale != 0) {
+          value = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
+          value = fmaf(scale, value, offset);
+        }
+        to[first + lz * PLANE + ly * ROW + lx] = value;
+      }
+    } else {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int gy = threadIdx.y * 4; gy < y_cells; gy += 8)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        // 4 rows at a time. The last group is moved up rather than cut; what another group has is not stored.
+        const int ly = gy + 4 <= y_cells ? gy : y_cells - 4;
+        const int place = first + lz * PLANE + ly * ROW + lx;
+        const real* const u = from + place;
+        real value[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          value[k] = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (ly + k < gy) continue;
+          to[place + k * ROW] = value[k];
+        }
+      }
+    }
+    real* const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  {
+    __syncthreads();
+    // Update 2 on the tile and what is read of it later: `*_below` and `*_above` cells beyond the tile.
+    const int z_below = 0, z_above = 0;
+    const int z_cells = z_below + 8 + z_above;
+    const int y_below = 0, y_above = 0;
+    const int y_cells = y_below + 8 + y_above;
+    const int x_below = 1, x_above = 0;
+    const int x_cells = x_below + 31 + x_above;
+    // Its place in the buffers.
+    const int first = (1 - z_below) * PLANE + (1 - y_below) * ROW + (1 - x_below);
+    if (edge) {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int ly = threadIdx.y; ly < y_cells; ly += 2)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        index_t z = z0 - z_below + lz;
+        index_t y = y0 - y_below + ly;
+        index_t x = x0 - x_below + lx;
+        if (z >= z1 + z_above || y >= y1 + y_above || x >= x1 + x_above) continue;
+        real scale = 1, offset = 0;
+        x = map_x(x, nx, scale, offset);
+        // The value beyond a face is computed as that of the cell inside which it follows.
+        const real* const u = from + int(z - z0 + 1) * PLANE + int(y - y0 + 1) * ROW + int(x - x0 + 1);
+        real value = offset;
+        if (scale != 0) {
+          value = update1([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
+          value = fmaf(scale, value, offset);
+        }
+        to[first + lz * PLANE + ly * ROW + lx] = value;
+      }
+    } else {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int gy = threadIdx.y * 4; gy < y_cells; gy += 8)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        // 4 rows at a time. The last group is moved up rather than cut; what another group has is not stored.
+        const int ly = gy + 4 <= y_cells ? gy : y_cells - 4;
+        const int place = first + lz * PLANE + ly * ROW + lx;
+        const real* const u = from + place;
+        real value[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          value[k] = update1([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (ly + k < gy) continue;
+          to[place + k * ROW] = value[k];
+        }
+      }
+    }
+    real* const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  {
+    __syncthreads();
+    // Update 3 on the tile and what is read of it later: `*_below` and `*_above` cells beyond the tile.
+    const int z_below = 0, z_above = 0;
+    const int z_cells = z_below + 8 + z_above;
+    const int y_below = 0, y_above = 0;
+    const int y_cells = y_below + 8 + y_above;
+    const int x_below = 0, x_above = 0;
+    const int x_cells = x_below + 31 + x_above;
+    // Its place in the buffers.
+    const int first = (1 - z_below) * PLANE + (1 - y_below) * ROW + (1 - x_below);
+    if (edge) {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int ly = threadIdx.y; ly < y_cells; ly += 2)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        index_t z = z0 - z_below + lz;
+        index_t y = y0 - y_below + ly;
+        index_t x = x0 - x_below + lx;
+        if (z >= z1 + z_above || y >= y1 + y_above || x >= x1 + x_above) continue;
+        // The value beyond a face is computed as that of the cell inside which it follows.
+        const real* const u = from + int(z - z0 + 1) * PLANE + int(y - y0 + 1) * ROW + int(x - x0 + 1);
+        real value = update2([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
+        out[(z * ny + y) * nx + x] = value;
+      }
+    } else {
+#pragma unroll 1
+      for (int lz = threadIdx.z; lz < z_cells; lz += 4)
+#pragma unroll 1
+      for (int gy = threadIdx.y * 4; gy < y_cells; gy += 8)
+#pragma unroll 1
+      for (int lx = threadIdx.x; lx < x_cells; lx += 32) {
+        // 4 rows at a time. The last group is moved up rather than cut; what another group has is not stored.
+        const int ly = gy + 4 <= y_cells ? gy : y_cells - 4;
+        const int place = first + lz * PLANE + ly * ROW + lx;
+        const real* const u = from + place;
+        real value[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          value[k] = update2([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
+        const index_t cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (ly + k < gy) continue;
+          out[cell + k * nx] = value[k];
+        }
+      }
+    }
+    real* const swapped = from;
+    from = to;
+    to = swapped;
+  }
+}
+
+

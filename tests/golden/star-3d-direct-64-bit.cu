@@ -1,0 +1,124 @@
+// laplacian: 7 taps in 3D, f32; made by stencilgen 0.1.0.
+// Planned for H200 (sm_90).
+//
+// Spec, but for grid and steps, which are arguments:
+//   {"name":"laplacian","dtype":"f32","stencil":{"preset":"laplacian","accuracy":2,"spacing":[2.0,1.0,1.0]},
+//   "boundary":"zero","fast_math":false}
+//
+// Arrays hold nz * ny * nx cells each, the last axis contiguous, and must not overlap.
+// Launch (in order; ceil is the quotient rounded up):
+//   laplacian: grid (ceil(nz / 4) * ceil(ny / 4) * ceil(nx / 32), 1, 1), block (32, 4, 4), 0 bytes of dynamic shared memory
+
+// --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
+#ifndef SG_PRELUDE
+#define SG_PRELUDE
+// Dynamic shared memory of the block.
+__device__ __forceinline__ void* sg_dyn_smem() {
+  extern __shared__ __align__(16) unsigned char sg_shared[];
+  return sg_shared;
+}
+// Copies BYTES (4, 8 or 16, aligned) from global to shared memory without waiting; before sm_80, waiting.
+template <int BYTES>
+__device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+#else
+  for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
+#endif
+}
+// Makes the copies begun since the last call a group.
+__device__ __forceinline__ void sg_cp_async_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Waits until at most N groups of this thread are under way.
+template <int N>
+__device__ __forceinline__ void sg_cp_async_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+#endif
+// --- end of prelude ------------------------------------------------------------------------------------------------
+
+typedef float real;
+typedef long long index_t;
+
+// Weights, each number once; hexadecimal, so that they are exactly these numbers.
+constexpr real W0 = 0x1p-2f;  // 0.25
+constexpr real W1 = 0x1p0f;  // 1.0
+constexpr real W2 = -0x1.2p2f;  // -4.5
+
+// Update 1: 7 taps.
+// `at` gives the value at an offset from the cell, slowest axis first.
+template <class At>
+__device__ __forceinline__ real update0(At at) {
+  real sum = W0 * at(-1, 0, 0);
+  sum = fmaf(W1, at(0, -1, 0), sum);
+  sum = fmaf(W1, at(0, 0, -1), sum);
+  sum = fmaf(W2, at(0, 0, 0), sum);
+  sum = fmaf(W1, at(0, 0, 1), sum);
+  sum = fmaf(W1, at(0, 1, 0), sum);
+  sum = fmaf(W0, at(1, 0, 0), sum);
+  return sum;
+}
+
+// Beyond the faces. A value there is scale * (the value at a cell inside) + offset; map_* finds that cell along one axis
+// by applying the rule of the face beyond which the index lies until it is inside.
+// z: constant 0.0 below, constant 0.0 above.
+__device__ __forceinline__ index_t map_z(index_t i, index_t n, real& scale, real& offset) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { scale = 0; i = 0; }
+    else { scale = 0; i = n - 1; }
+  }
+  return i;
+}
+// y: constant 0.0 below, constant 0.0 above.
+__device__ __forceinline__ index_t map_y(index_t i, index_t n, real& scale, real& offset) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { scale = 0; i = 0; }
+    else { scale = 0; i = n - 1; }
+  }
+  return i;
+}
+// x: constant 0.0 below, constant 0.0 above.
+__device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real& offset) {
+  while (i < 0 || i >= n) {
+    if (i < 0) { scale = 0; i = 0; }
+    else { scale = 0; i = n - 1; }
+  }
+  return i;
+}
+
+// The value at a place that may lie outside; the slowest axis maps first.
+__device__ __noinline__ real outside(const real* in, index_t z, index_t y, index_t x, index_t nz, index_t ny, index_t nx) {
+  real scale = 1, offset = 0;
+  z = map_z(z, nz, scale, offset);
+  y = map_y(y, ny, scale, offset);
+  x = map_x(x, nx, scale, offset);
+  if (scale == 0) return offset;
+  return fmaf(scale, in[(z * ny + y) * nx + x], offset);
+}
+
+// 1 step: one thread a cell, blocks of 4 x 4 x 32 cells numbered along blockIdx.x, fastest axis first.
+extern "C" __global__ void __launch_bounds__(512)
+laplacian(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx) {
+  index_t block = blockIdx.x;
+  const index_t blocks_x = (nx + 31) / 32;
+  const index_t x = block % blocks_x * 32 + threadIdx.x;
+  block /= blocks_x;
+  const index_t blocks_y = (ny + 3) / 4;
+  const index_t y = block % blocks_y * 4 + threadIdx.y;
+  block /= blocks_y;
+  const index_t z = block * 4 + threadIdx.z;
+  if (z >= nz || y >= ny || x >= nx) return;
+  const index_t cell = (z * ny + y) * nx + x;
+  if (z >= 1 && z < nz - 1 && y >= 1 && y < ny - 1 && x >= 1 && x < nx - 1) {
+    const real* const u = in + cell;
+    out[cell] = update0([&](int dz, int dy, int dx) { return u[(index_t(dz) * ny + dy) * nx + dx]; });
+  } else {
+    out[cell] = update0([&](int dz, int dy, int dx) { return outside(in, z + dz, y + dy, x + dx, nz, ny, nx); });
+  }
+}
+

@@ -1,0 +1,13 @@
+//! The stages that touch no device: what specs mean and which are refused, plans within their limits, texts that hold
+//! together whatever the name, and the answers of the CPU backend that are known beforehand.
+
+mod answers;
+mod axes;
+#[allow(dead_code, reason = "other test files use the rest of it")]
+#[path = "../common/mod.rs"]
+mod common;
+mod conservation;
+mod plans;
+mod refusals;
+mod round_trip;
+mod texts;

@@ -1,0 +1,174 @@
+//! Plans keep to the limits of every card, cover the grid, and read nothing that was not made.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use stencilgen::plan::{Device, Kernel, Plan};
+use stencilgen::spec::Reach;
+use stencilgen::{Spec, Stencil};
+
+use crate::axes;
+
+/// A stencil of 1 to 3 axes.
+fn stencil(grid: impl Strategy<Value = Vec<usize>>) -> impl Strategy<Value = Value> {
+    let dtype = prop::sample::select(vec!["f32", "f64"]);
+    (grid, dtype, 1u64..20).prop_flat_map(|(grid, dtype, steps)| {
+        let rank = grid.len();
+        let point = (prop::collection::vec(-4i64..5, rank), -1.0f64..1.0)
+            .prop_map(|(offset, weight)| json!({"offset": offset, "weight": weight}));
+        let filter = prop::collection::vec(0.1f64..1.0, 1..8);
+        let shape = prop_oneof![
+            prop::collection::vec(point, 1..20)
+                .prop_map(|points| json!({"shape": "points", "points": points})),
+            prop::collection::vec(filter, rank)
+                .prop_map(|filters| json!({"shape": "separable", "weights": filters})),
+            (1usize..6).prop_map(|half| json!({"preset": "laplacian", "accuracy": 2 * half})),
+        ];
+        let boundary = prop::collection::vec(axes::faces(), rank);
+        (shape, boundary).prop_map(move |(stencil, boundary)| {
+            let boundary: Vec<Value> = boundary.iter().map(|(lo, hi)| json!({"lo": lo, "hi": hi})).collect();
+            json!({"grid": grid, "dtype": dtype, "steps": steps, "stencil": stencil, "boundary": boundary})
+        })
+    })
+}
+
+fn large_grid() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(prop_oneof![0usize..40, 40usize..3000], 1..4)
+}
+
+fn meant(spec: &Value) -> Stencil {
+    let spec = Spec::from_value(spec).unwrap_or_else(|e| panic!("{spec}: {e}"));
+    Stencil::new(&spec).expect("a stencil")
+}
+
+fn assert_within_limits(kernel: &Kernel, device: &Device, extents: &[usize]) {
+    let [x, y, z] = kernel.block;
+    assert!(x >= 1 && y >= 1 && (1..=64).contains(&z), "{kernel:?}");
+    assert!(x * y * z <= 1024, "{kernel:?}");
+    assert!(
+        kernel.shared_bytes <= device.shared_per_block as usize,
+        "{kernel:?}"
+    );
+    let launch = kernel.launch(extents).expect("a launch");
+    assert_eq!(launch.block, kernel.block);
+    assert_eq!(launch.shared_bytes as usize, kernel.shared_bytes);
+    // Blocks are numbered along x alone: every cell lies in the tile of exactly one, and no tile is idle.
+    let mut blocks = 1;
+    for (&n, &tile) in extents.iter().zip(&kernel.tile) {
+        let along = n.div_ceil(tile);
+        assert!(along * tile >= n && (n == 0 || (along - 1) * tile < n));
+        blocks *= along;
+    }
+    assert_eq!(launch.grid, [blocks as u32, 1, 1], "{kernel:?}");
+    if kernel.shared.is_none() {
+        let threads: Vec<usize> = kernel.block.iter().rev().map(|&n| n as usize).collect();
+        assert_eq!(
+            kernel.tile,
+            threads[3 - kernel.tile.len()..],
+            "a thread a cell"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_plan_breaks_a_limit_of_any_card(spec in stencil(large_grid())) {
+        let stencil = meant(&spec);
+        for name in Device::known_names() {
+            let device = Device::by_name(name).expect("a card of the table");
+            let plan = Plan::new(&stencil, &device).unwrap_or_else(|e| panic!("{name}: {spec}: {e}"));
+            prop_assert!(!plan.fused.is_empty());
+            prop_assert_eq!(plan.temporal_depth > 1, !plan.single.is_empty());
+            for kernel in plan.kernels() {
+                assert_within_limits(kernel, &device, stencil.extents());
+            }
+            let (fused, single) = plan.repeats(stencil.steps());
+            prop_assert_eq!(fused * plan.temporal_depth as u64 + single, stencil.steps());
+            prop_assert!(plan.serves(stencil.extents()));
+            let cells: u128 = stencil.extents().iter().map(|&n| n as u128).product();
+            prop_assert!(plan.index_bits == 64 || cells < 1 << 31);
+        }
+    }
+}
+
+/// A spec with a tiled schedule of small tiles on a small grid, of which many tiles lie at a face or past several.
+fn tiled() -> impl Strategy<Value = Value> {
+    let grid = prop::collection::vec(1usize..30, 1..4);
+    let tile = prop::collection::vec(1usize..9, 3);
+    (stencil(grid), tile, 1usize..5).prop_map(|(mut spec, tile, depth)| {
+        let rank = spec["grid"].as_array().map_or(0, Vec::len);
+        spec["schedule"] = json!({"strategy": "tiled", "tile": tile[..rank], "temporal_depth": depth, "threads": 64});
+        spec
+    })
+}
+
+/// The cells that `halo` adds to the tile `from..to`.
+fn region(from: i64, to: i64, halo: Reach) -> std::ops::Range<i64> {
+    from - halo.lo as i64..to + halo.hi as i64
+}
+
+/// Follows a kernel along one axis, tile by tile and level by level. A level computes each cell of its region as the
+/// update at the cell inside the grid that the boundary maps it to, from what the level before it, or loading, has made.
+fn assert_reads_lie_in_what_was_made(kernel: &Kernel, stencil: &Stencil, axis: usize) {
+    let (n, boundary) = (stencil.extents()[axis], &stencil.boundary()[axis]);
+    for from in (0..n).step_by(kernel.tile[axis]) {
+        let (from, to) = (from as i64, (from + kernel.tile[axis]).min(n) as i64);
+        let mut made = region(from, to, kernel.halo[axis]);
+        for level in &kernel.levels {
+            let reach = stencil.updates()[level.update].reach[axis];
+            let computed = region(from, to, level.halo[axis]);
+            for cell in computed.clone() {
+                let home = if boundary.is_periodic() {
+                    Some(cell)
+                } else {
+                    boundary.map(cell, n).cell.map(|c| c as i64)
+                };
+                let Some(home) = home else { continue };
+                let (first, last) = (home - reach.lo as i64, home + reach.hi as i64);
+                assert!(
+                    made.contains(&first) && made.contains(&last),
+                    "axis {axis}, tile {from}..{to}: {level:?} reads {first}..={last} for cell {cell}, of {made:?}"
+                );
+            }
+            made = computed;
+        }
+        assert_eq!(made, from..to, "the last level is the tile");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_level_of_a_tile_reads_what_the_one_before_it_made(spec in tiled()) {
+        let stencil = meant(&spec);
+        // Some halos do not fit shared memory.
+        let Ok(plan) = Plan::new(&stencil, &Device::assumed()) else { return Ok(()) };
+        for kernel in plan.kernels() {
+            let steps = kernel.levels.iter().filter(|l| l.ends_step).count();
+            prop_assert_eq!(kernel.levels.len(), steps * stencil.updates().len());
+            for axis in 0..stencil.rank() {
+                assert_reads_lie_in_what_was_made(kernel, &stencil, axis);
+            }
+            // The text has one loop over the steps: each step's regions are larger than the next one's by the same.
+            let passes = stencil.updates().len();
+            let grown = |i: usize, axis: usize| {
+                let (a, b) = (kernel.levels[i].halo[axis], kernel.levels[i + passes].halo[axis]);
+                (a.lo as i64 - b.lo as i64, a.hi as i64 - b.hi as i64)
+            };
+            for i in 0..kernel.levels.len().saturating_sub(2 * passes) {
+                for axis in 0..stencil.rank() {
+                    prop_assert_eq!(grown(i, axis), grown(i + passes, axis));
+                }
+            }
+            let shared = kernel.shared.as_ref().expect("a tile in shared memory");
+            let loaded: Vec<usize> = kernel.tile.iter().zip(&kernel.halo).map(|(t, h)| t + h.lo + h.hi).collect();
+            prop_assert_eq!(&shared.extents, &loaded);
+            prop_assert!(shared.pitch >= loaded[loaded.len() - 1]);
+            let rows: usize = loaded[..loaded.len() - 1].iter().product();
+            prop_assert_eq!(shared.buffer_cells, rows * shared.pitch);
+            prop_assert_eq!(kernel.shared_bytes, shared.buffers * shared.buffer_cells * stencil.dtype().size());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Specs that are refused: where the fault is said to lie, and in which words. `refusals.json` holds the specs, each with
+//! the path of its fault and parts of the message.
+
+use serde_json::{Value, json};
+use stencilgen::plan::{Device, Plan};
+use stencilgen::{Spec, SpecError, Stencil};
+
+/// The error of a spec, from whichever of reading, understanding and planning refuses it.
+fn refusal(text: &str) -> SpecError {
+    let planned = Spec::from_json(text)
+        .and_then(|spec| Stencil::new(&spec))
+        .and_then(|stencil| Plan::new(&stencil, &Device::assumed()));
+    match planned {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(error) => error,
+    }
+}
+
+/// Holds every spec of a section against what is written beside it.
+fn assert_refused(section: &str) {
+    let table: Value = serde_json::from_str(include_str!("refusals.json")).expect("JSON");
+    let cases = table[section].as_array().expect("a section");
+    assert!(cases.len() > 10, "{section}");
+    for case in cases {
+        let spec = case["spec"].to_string();
+        let error = refusal(&spec);
+        assert_eq!(error.path, case["path"], "{spec}: {error}");
+        let message = error.to_string();
+        for part in case["says"].as_array().expect("a list") {
+            let part = part.as_str().expect("a string");
+            assert!(message.contains(part), "{spec}: {message:?} lacks {part:?}");
+        }
+        let told = !error.found.is_empty() && !error.remedy.is_empty();
+        assert!(told, "{spec}: {error:?}");
+    }
+}
+
+#[test]
+fn misspelt_keys_are_told_with_the_nearest_known_one() {
+    assert_refused("misspelt keys");
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_told_with_what_would_be_right() {
+    assert_refused("wrong kinds");
+}
+
+#[test]
+fn what_contradicts_the_grid_is_told() {
+    assert_refused("contradictions");
+}
+
+#[test]
+fn numbers_beyond_all_measure_are_refused_and_not_computed_with() {
+    assert_refused("numbers");
+}
+
+#[test]
+fn schedules_beyond_all_limits_are_refused_at_once() {
+    assert_refused("schedules");
+}
+
+#[test]
+fn whole_numbers_are_neither_rounded_nor_wrapped() {
+    for (path, text) in [
+        ("steps", r#""steps": 18446744073709551616"#),
+        ("steps", r#""steps": 1e3"#),
+        (
+            "initial.seed",
+            r#""initial": {"kind": "noise", "seed": 1e40}"#,
+        ),
+    ] {
+        let spec = format!(r#"{{"grid": [8], "stencil": {{"preset": "laplacian"}}, {text}}}"#);
+        assert_eq!(refusal(&spec).path, path, "{text}");
+    }
+    let error = refusal(r#"{"grid": [8], "stencil": {"preset": "heat", "dt": 1e999}}"#);
+    assert!(error.found.contains("number out of range"), "{error}");
+}
+
+#[test]
+fn a_key_given_twice_is_refused_wherever_it_stands() {
+    for text in [
+        r#"{"steps": 1, "stencil": {"preset": "laplacian"}, "steps": 2}"#,
+        r#"{"stencil": {"preset": "laplacian", "preset": "laplacian"}}"#,
+        r#"{"stencil": {"shape": "points", "points": [{"offset": [0], "weight": 1, "offset": [1]}]}}"#,
+        r#"{"stencil": {"preset": "laplacian"}, "boundary": [{"lo": "zero", "lo": "fixed", "hi": "zero"}]}"#,
+    ] {
+        let error = Spec::from_json(text).expect_err(text);
+        assert!(error.found.contains("is given twice"), "{error}");
+        let error = serde_json::from_str::<Spec>(text).expect_err(text);
+        assert!(error.to_string().contains("is given twice"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_told_with_its_place() {
+    let broken = "{\"grid\": [8],\n \"stencil\": }";
+    for (text, found) in [
+        ("", "EOF while parsing a value at line 1 column 0"),
+        (broken, "expected value at line 2 column 13"),
+        ("{} {}", "trailing characters"),
+        ("{\"grid\": [NaN]}", "expected value"),
+        ("\u{feff}{}", "expected value at line 1 column 1"),
+    ] {
+        let error = Spec::from_json(text).expect_err(text);
+        assert_eq!(error.path, "spec");
+        assert!(error.found.contains(found), "{text:?}: {error}");
+    }
+    let deep = "[".repeat(100_000);
+    let error = Spec::from_json(&deep).expect_err("too deep");
+    assert!(error.found.contains("recursion limit"), "{error}");
+}
+
+#[test]
+fn a_message_stays_short_whatever_was_found() {
+    let long = "n".repeat(100_000);
+    let many = vec![1; 100_000];
+    for (key, value) in [
+        ("dtype", json!(long)),
+        ("steps", json!(many)),
+        ("boundary", json!({"constant": many})),
+        ("fast_math", json!({"a": long})),
+        ("stencil", json!({"preset": "laplacian", "spacing": long})),
+    ] {
+        let mut spec = json!({"grid": [64, 64], "stencil": {"preset": "laplacian"}});
+        spec[key] = value;
+        let message = refusal(&spec.to_string()).to_string();
+        assert!(message.len() < 500, "{} bytes for {key}", message.len());
+    }
+}
