@@ -5,6 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::cache::{Artifact, Key, KeyBuilder, Status, Store};
+use crate::codegen::file_stem;
 use crate::nvrtc::{self, Found, KernelResources, Kind, Request};
 
 /// Names of the files of a cache entry.
@@ -108,7 +109,7 @@ impl Job<'_> {
     fn compile(&self, found: &Found) -> Result<Artifact, nvrtc::Error> {
         let nvrtc = found.load()?;
         let (major, minor) = nvrtc.version();
-        let file_name = format!("{}.cu", self.name);
+        let file_name = format!("{}.cu", file_stem(self.name));
         let output = nvrtc.compile(&Request {
             file_name: &file_name,
             source: self.source,

@@ -13,7 +13,7 @@ use stencilgen::plan::Plan;
 use stencilgen::report::{Operation, Report};
 use stencilgen::{Error, Stencil};
 
-use super::options::{CacheArguments, ReportArgument, SpecArgument, Target, print};
+use super::options::{CacheArguments, ReportArgument, SpecArgument, Target, check_writable, print};
 
 #[derive(Args)]
 pub struct Emit {
@@ -70,6 +70,7 @@ impl Emit {
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
+        check_writable([self.report.path()])?;
         let (stencil, plan, source) = self.source(report)?;
         if self.to_stdout() {
             if self.ptx || self.cubin {

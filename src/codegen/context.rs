@@ -30,8 +30,6 @@ pub(super) struct Context {
     pub fma: &'static str,
     /// Axes, slowest first.
     pub axes: Vec<Axis>,
-    /// Axes, fastest first.
-    pub axes_fastest_first: Vec<Axis>,
     /// Whether any face gives values other than copies.
     pub affine: bool,
     /// `z, y, x`.
@@ -67,12 +65,11 @@ pub(super) struct Context {
 }
 
 /// One axis and its boundary. Its name is also that of the component of the thread index along it.
-#[derive(Serialize, Clone)]
+#[derive(Serialize)]
 pub(super) struct Axis {
     /// `z`, `y` or `x`.
     pub name: &'static str,
     pub affine: bool,
-    pub periodic: bool,
     /// What lies beyond each face, for the comment.
     pub lo: String,
     pub hi: String,
@@ -144,7 +141,6 @@ impl Context {
                 Axis {
                     name,
                     affine,
-                    periodic: boundary.is_periodic(),
                     lo: faces::describe(&boundary.lo),
                     hi: faces::describe(&boundary.hi),
                     from_lo: faces::statement(&boundary.lo, true, affine, dtype),
@@ -154,7 +150,7 @@ impl Context {
             .collect();
         let wrapped = |axis: usize| {
             let name = names[axis];
-            if axes[axis].periodic {
+            if stencil.boundary()[axis].is_periodic() {
                 format!("map_{name}({name}, n{name})")
             } else {
                 name.to_owned()
@@ -198,7 +194,6 @@ impl Context {
                 4 => "fmaf",
                 _ => "fma",
             },
-            axes_fastest_first: axes.iter().rev().cloned().collect(),
             affine: axes.iter().any(|a| a.affine),
             coordinates: join(&str::to_owned),
             coordinate_parameters: join(&|n| format!("index_t {n}")),

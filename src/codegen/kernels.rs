@@ -26,8 +26,6 @@ pub(super) struct KernelContext {
     pub takes_start: bool,
     /// Cells that a thread computes one above the other.
     pub rows: usize,
-    /// Bytes of shared memory.
-    pub shared_bytes: usize,
     pub axes: Vec<KernelAxis>,
     pub axes_fastest_first: Vec<KernelAxis>,
     /// Distances in shared memory along each axis but the fastest, as constants to declare.
@@ -157,7 +155,6 @@ impl KernelContext {
             steps,
             takes_start: kernel.takes_start,
             rows: kernel.rows,
-            shared_bytes: kernel.shared_bytes,
             axes_fastest_first: axes.iter().rev().cloned().collect(),
             strides,
             shared_offset: (0..rank)

@@ -6,6 +6,10 @@ use crate::spec::{SpecError, Stencil, Strategy};
 
 /// The deepest temporal blocking that is tried unasked.
 const MAX_DEPTH: usize = 8;
+/// The deepest that can be asked for; halos fill shared memory long before, unless taps reach nowhere.
+const DEEPEST: usize = 1024;
+/// Most cells of a tile that can be asked for; shared memory holds fewer.
+const LARGEST_TILE: usize = 1 << 24;
 
 pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError> {
     let schedule = stencil.schedule();
@@ -40,6 +44,27 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
             format!("found {threads}"),
             "a multiple of 32 up to 1024 is needed",
         ));
+    }
+    if let Some(depth) = schedule.temporal_depth.filter(|&d| d > DEEPEST) {
+        return Err(SpecError::new(
+            "schedule.temporal_depth",
+            format!("found {depth}"),
+            format!("at most {DEEPEST} steps are fused"),
+        ));
+    }
+    if let Some(tile) = &schedule.tile {
+        let cells = tile
+            .iter()
+            .try_fold(1usize, |cells, &n| cells.checked_mul(n));
+        if cells.is_none_or(|cells| cells > LARGEST_TILE) {
+            return Err(SpecError::new(
+                "schedule.tile",
+                format!("found {tile:?}"),
+                format!(
+                    "a tile has at most {LARGEST_TILE} cells; 1024 with \"direct\", and what fits shared memory with \"tiled\""
+                ),
+            ));
+        }
     }
     let loads = Loads::of(stencil);
     let mut best: Option<(f64, Plan)> = None;
@@ -188,12 +213,22 @@ fn impossible(
     let found = format!("tile {tile:?} with temporal depth {depth} needs {reason}");
     let schedule = stencil.schedule();
     if schedule.temporal_depth.is_some() && *strategy == Strategy::Tiled {
-        let deepest = (1..*depth).rev().find(|&depth| {
+        let fits = |depth| {
             tiled_candidates(stencil, depth)
                 .iter()
                 .any(|c| c.build(stencil, device).is_ok())
-        });
-        if let Some(deepest) = deepest {
+        };
+        // Halos grow with the depth, so what is too deep stays so: bisect.
+        let (mut deepest, mut too_deep) = (0, *depth);
+        while deepest + 1 < too_deep {
+            let middle = usize::midpoint(deepest, too_deep);
+            if fits(middle) {
+                deepest = middle;
+            } else {
+                too_deep = middle;
+            }
+        }
+        if deepest > 0 {
             return SpecError::new(
                 "schedule.temporal_depth",
                 found,

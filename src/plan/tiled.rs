@@ -157,7 +157,8 @@ fn layout(
 /// Cells to add to a row so that fewer lanes of a warp meet in a bank; none where that gains less than a tenth.
 fn padding(width: usize, lanes: (usize, usize), dtype: DType) -> usize {
     let unpadded = wavefronts(lanes, width, dtype);
-    (1..=width / 4)
+    // Beyond a pitch of all banks the pattern repeats.
+    (1..=(width / 4).min(LANES))
         .map(|pad| (wavefronts(lanes, width + pad, dtype), pad))
         .min()
         .filter(|&(best, _)| best * 10 < unpadded * 9)

@@ -125,13 +125,13 @@ fn star(rank: usize, radius: usize, center: f64, arms: &Arms) -> Result<Taps, Sp
     };
     let mut taps = vec![(vec![0; rank], center)];
     for (axis, arms) in per_axis.iter().enumerate() {
-        if arms.len() != radius && arms.len() != 2 * radius {
+        if arms.len() != radius && Some(arms.len()) != radius.checked_mul(2) {
             return Err(SpecError::new(
                 format!("stencil.arms[{axis}]"),
                 format!("{} weights", arms.len()),
                 format!(
                     "radius {radius} needs {radius} weights (symmetric) or {} (offsets -{radius}..-1, 1..{radius})",
-                    2 * radius
+                    radius.saturating_mul(2)
                 ),
             ));
         }

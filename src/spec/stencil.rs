@@ -292,6 +292,13 @@ fn update(mut taps: Vec<(Vec<i64>, f64)>, rank: usize) -> Result<Update, SpecErr
             format!("offsets reach at most {MAX_OFFSET} cells along an axis"),
         ));
     }
+    if let Some(tap) = merged.iter().find(|tap| !tap.coefficient.is_finite()) {
+        return Err(SpecError::new(
+            "stencil",
+            format!("the weight {} at offset {:?}", tap.coefficient, tap.offset),
+            "weights are finite numbers: choose others, or another spacing",
+        ));
+    }
     let reach = (0..rank)
         .map(|axis| {
             let side = |sign: i64| {

@@ -19,12 +19,14 @@ pub struct Spec {
     pub name: String,
     /// Extents, slowest axis first; may be left out where an input gives the shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<usize>")]
     pub grid: Option<Vec<usize>>,
     /// Type of the cells.
     #[serde(default = "Spec::default_dtype")]
     pub dtype: DType,
     /// Type of the result, which in this version must be that of the cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DType")]
     pub output_dtype: Option<DType>,
     /// The stencil: a shape with weights, or a preset.
     pub stencil: StencilSpec,
@@ -36,6 +38,7 @@ pub struct Spec {
     pub steps: u64,
     /// The starting field where no input is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Initial")]
     pub initial: Option<Initial>,
     /// How to run it; what is left out is chosen.
     #[serde(default)]
@@ -280,12 +283,15 @@ pub struct Schedule {
     pub strategy: Strategy,
     /// Output cells a block computes, per axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<std::num::NonZeroUsize>")]
     pub tile: Option<Vec<usize>>,
     /// Steps fused into one launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
     pub temporal_depth: Option<usize>,
     /// Threads a block (`tiled`; `direct` has one a cell of its tile).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
     pub threads: Option<usize>,
 }
 

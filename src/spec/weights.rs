@@ -42,10 +42,11 @@ impl Filter {
 
     /// The Gaussian of scipy.ndimage: radius ⌊truncate·sigma + 0.5⌋, weights exp(−k²/2σ²) over their sum.
     pub(super) fn gaussian(sigma: f64, truncate: f64) -> Self {
-        if sigma == 0.0 {
+        let radius = (truncate * sigma + 0.5).floor() as i64;
+        // Not computed: the square of a tiny sigma is 0.
+        if radius == 0 {
             return Self::centred(vec![1.0]);
         }
-        let radius = (truncate * sigma + 0.5).floor() as i64;
         let raw: Vec<f64> = (-radius..=radius)
             .map(|k| (-0.5 * (k * k) as f64 / (sigma * sigma)).exp())
             .collect();
