@@ -1,0 +1,75 @@
+//! A case: a spec with its input, the plan and text made for it, and what must come out.
+
+use stencilgen::codegen::CudaSource;
+use stencilgen::plan::{Device, Plan};
+use stencilgen::reference::{self, Expected};
+use stencilgen::spec::{Spec, SpecError, Stencil};
+
+pub struct Case {
+    /// Where the case is from, for messages.
+    pub origin: String,
+    /// The kernel's name, one of its own for each case: kernels are `extern "C"`.
+    pub name: String,
+    pub stencil: Stencil,
+    pub plan: Plan,
+    pub source: CudaSource,
+    /// The field at the start, rounded to the grid's type.
+    pub input: Vec<f64>,
+    /// What the result must agree with.
+    pub expected: Vec<Expected>,
+}
+
+impl Case {
+    /// Plans and renders `spec`, with the reference's result on `input` as what is expected.
+    ///
+    /// # Errors
+    /// If there is no such plan: a halo that does not fit into shared memory, for instance.
+    pub fn new(origin: String, spec: Spec, input: Vec<f64>) -> Result<Self, SpecError> {
+        Self::with_indices(origin, spec, input, None)
+    }
+
+    /// The same with indices of `bits` bits, which the size of the grid decides otherwise.
+    pub fn with_indices(
+        origin: String,
+        mut spec: Spec,
+        input: Vec<f64>,
+        bits: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        spec.name = format!("case_{:016x}", fingerprint(&origin, &spec));
+        let stencil = Stencil::new(&spec)?;
+        let mut plan = Plan::new(&stencil, &Device::assumed())?;
+        if let Some(bits) = bits {
+            plan.index_bits = bits;
+        }
+        let source = CudaSource::render(&plan, &stencil).expect("templates fit their contexts");
+        let input: Vec<f64> = input.into_iter().map(|v| spec.dtype.round(v)).collect();
+        assert_eq!(input.len(), stencil.cells(), "{origin}: cells of the input");
+        let expected = vec![reference::run(&stencil, &input, stencil.steps())];
+        Ok(Self {
+            origin,
+            name: spec.name,
+            stencil,
+            plan,
+            source,
+            input,
+            expected,
+        })
+    }
+
+    /// The case in words, with its spec in full: enough to run it again alone.
+    pub fn describe(&self) -> String {
+        let spec = serde_json::to_string(self.stencil.spec()).expect("a spec is JSON");
+        format!(
+            "{} ({:?}, tile {:?}, depth {}): {spec}",
+            self.origin, self.plan.strategy, self.plan.tile, self.plan.temporal_depth
+        )
+    }
+}
+
+/// FNV-1a of everything that tells one case from another.
+fn fingerprint(origin: &str, spec: &Spec) -> u64 {
+    let text = format!("{origin} {spec:?}");
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
