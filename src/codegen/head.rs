@@ -49,10 +49,16 @@ fn launch(kernel: &Kernel, rank: usize) -> String {
         .zip(&kernel.tile)
         .map(|(n, t)| format!("ceil(n{n} / {t})"))
         .collect();
+    let grid = if kernel.flat {
+        format!("{}, 1, 1", blocks.join(" * "))
+    } else {
+        let mut axes: Vec<String> = blocks.into_iter().rev().collect();
+        axes.resize(3, "1".into());
+        axes.join(", ")
+    };
     let [x, y, z] = kernel.block;
     format!(
-        "grid ({}, 1, 1), block ({x}, {y}, {z}), {} bytes of dynamic shared memory",
-        blocks.join(" * "),
+        "grid ({grid}), block ({x}, {y}, {z}), {} bytes of dynamic shared memory",
         kernel.shared_bytes
     )
 }

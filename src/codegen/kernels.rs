@@ -21,6 +21,8 @@ pub(super) struct KernelContext {
     pub tile: String,
     /// Threads of a block.
     pub threads: usize,
+    /// Whether blocks are numbered along x alone.
+    pub flat: bool,
     /// Time steps, 0 for a pass in the middle of one.
     pub steps: usize,
     pub takes_start: bool,
@@ -152,6 +154,7 @@ impl KernelContext {
                 .collect::<Vec<_>>()
                 .join(" x "),
             threads: kernel.threads(),
+            flat: kernel.flat,
             steps,
             takes_start: kernel.takes_start,
             rows: kernel.rows,

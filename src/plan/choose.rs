@@ -4,6 +4,8 @@ use super::model::Loads;
 use super::{Device, Model, Plan, direct, tiled};
 use crate::spec::{SpecError, Stencil, Strategy};
 
+/// How often a tile is doubled in search of one that would do.
+const MAX_DOUBLINGS: usize = 24;
 /// The deepest temporal blocking that is tried unasked.
 const MAX_DEPTH: usize = 8;
 /// The deepest that can be asked for; halos fill shared memory long before, unless taps reach nowhere.
@@ -243,26 +245,34 @@ fn impossible(
             );
         }
     }
+    let builds = |tile: &Vec<usize>| {
+        let other = Candidate {
+            tile: tile.clone(),
+            ..candidate.clone()
+        };
+        other.build(stencil, device).is_ok()
+    };
+    // Halved where it is widest, or doubled where it is narrowest, until it fits.
     let halved = std::iter::successors(Some(tile.clone()), |tile| {
         let widest = (0..tile.len()).max_by_key(|&axis| tile[axis])?;
         let mut smaller = tile.clone();
         smaller[widest] /= 2;
         (smaller[widest] > 0).then_some(smaller)
-    })
-    .find(|smaller| {
-        let smaller = Candidate {
-            tile: smaller.clone(),
-            ..candidate.clone()
-        };
-        smaller.build(stencil, device).is_ok()
     });
+    let doubled = std::iter::successors(Some(tile.clone()), |tile| {
+        let narrowest = (0..tile.len()).min_by_key(|&axis| tile[axis])?;
+        let mut larger = tile.clone();
+        larger[narrowest] = larger[narrowest].checked_mul(2)?;
+        Some(larger)
+    });
+    let other = halved.chain(doubled.take(MAX_DOUBLINGS)).find(builds);
     let path = if schedule.tile.is_some() {
         "schedule.tile"
     } else {
         "schedule"
     };
-    let remedy = match halved {
-        Some(smaller) => format!("a tile of {smaller:?} would do"),
+    let remedy = match other {
+        Some(other) => format!("a tile of {other:?} would do"),
         None if *strategy == Strategy::Tiled => {
             "the halo alone is too large for shared memory: use strategy \"direct\"".into()
         }

@@ -12,8 +12,20 @@ pub(super) fn tiles(rank: usize) -> &'static [&'static [usize]] {
     }
 }
 
-/// The kernels of one step: one an update.
+/// The kernels of one step: one an update. Blocks are numbered along the axes that they tile, unless the grid has more
+/// along a slower axis than a launch can.
 pub(super) fn kernels(stencil: &Stencil, tile: &[usize]) -> Vec<Kernel> {
+    let mut kernels = with_numbering(stencil, tile, false);
+    if kernels
+        .iter()
+        .any(|k| k.launch(stencil.extents()).is_none())
+    {
+        kernels = with_numbering(stencil, tile, true);
+    }
+    kernels
+}
+
+fn with_numbering(stencil: &Stencil, tile: &[usize], flat: bool) -> Vec<Kernel> {
     let updates = stencil.updates();
     let mut block = [1; 3];
     for (threads, &cells) in block.iter_mut().zip(tile.iter().rev()) {
@@ -38,6 +50,7 @@ pub(super) fn kernels(stencil: &Stencil, tile: &[usize]) -> Vec<Kernel> {
                     ends_step: last,
                 }],
                 block,
+                flat,
                 rows: 1,
                 shared: None,
                 shared_bytes: 0,

@@ -4,6 +4,9 @@ use super::Device;
 use super::device::MAX_THREADS;
 use crate::spec::Reach;
 
+/// Most blocks of a launch along y and along z.
+const MAX_BLOCKS_YZ: u32 = 65_535;
+
 /// One update inside a kernel: which, and how far beyond the tile its result is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
@@ -41,6 +44,8 @@ pub struct Kernel {
     pub levels: Vec<Level>,
     /// Threads of a block along x, y and z.
     pub block: [u32; 3],
+    /// Whether blocks are numbered along x alone, fastest axis first, rather than along the axes that they tile.
+    pub flat: bool,
     /// Cells that a thread computes one above the other at a time.
     pub rows: usize,
     /// Shared memory, for strategies that use it.
@@ -77,15 +82,24 @@ impl Kernel {
             .product()
     }
 
-    /// The launch for a grid of these extents. Blocks are numbered along x alone, fastest axis first, which only the
-    /// limit of 2³¹ − 1 bounds; `None` past it.
+    /// The launch for a grid of these extents; `None` past the limits of a launch: 2³¹ − 1 blocks along x, 65535 along y
+    /// and z.
     pub fn launch(&self, extents: &[usize]) -> Option<Launch> {
-        let blocks = self.blocks(extents);
-        if blocks > i32::MAX as u128 {
+        let mut grid = [1; 3];
+        if self.flat {
+            grid[0] = u32::try_from(self.blocks(extents)).ok()?;
+        } else {
+            let axes = extents.iter().zip(&self.tile).rev();
+            for (blocks, (&n, &t)) in grid.iter_mut().zip(axes) {
+                *blocks = u32::try_from(n.div_ceil(t)).ok()?;
+            }
+        }
+        let [x, y, z] = grid;
+        if x > i32::MAX as u32 || y > MAX_BLOCKS_YZ || z > MAX_BLOCKS_YZ {
             return None;
         }
         Some(Launch {
-            grid: [blocks as u32, 1, 1],
+            grid,
             block: self.block,
             shared_bytes: self.shared_bytes as u32,
         })

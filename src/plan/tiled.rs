@@ -31,7 +31,7 @@ pub(super) fn tiles(stencil: &Stencil, depth: usize) -> Vec<Vec<usize>> {
     let slower: &[&[usize]] = match rank {
         1 => &[&[]],
         2 => &[&[16], &[32], &[64]],
-        _ => &[&[4, 8], &[8, 8], &[8, 16], &[16, 16]],
+        _ => &[&[4, 8], &[4, 16], &[8, 8], &[8, 16], &[16, 16]],
     };
     let spans: &[usize] = match rank {
         1 => &[1024, 2048, 4096],
@@ -86,6 +86,7 @@ pub(super) fn kernel(
         halo,
         levels,
         block,
+        flat: true,
         rows,
         shared: Some(shared),
         shared_bytes,

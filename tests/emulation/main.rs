@@ -129,6 +129,24 @@ fn looped_updates_agree_with_the_reference() {
 }
 
 #[test]
+fn blocks_past_the_limits_of_y_and_z_agree_with_the_reference() {
+    if !compiler::is_there() {
+        return;
+    }
+    let spec = json!({
+        "grid": [65_540, 5],
+        "stencil": {"preset": "heat", "dt": 0.1},
+        "boundary": [{"lo": "mirror", "hi": {"dirichlet": 1}}, "periodic"],
+        "schedule": {"strategy": "direct", "tile": [1, 4]},
+    });
+    let spec = Spec::from_value(&spec).expect("a spec");
+    let input = sample::input(65_540 * 5, false, &mut Random::new(4));
+    let case = Case::new("many blocks".into(), spec, input).expect("a plan");
+    assert!(case.plan.fused[0].flat);
+    program::check("many-blocks", &[case]);
+}
+
+#[test]
 fn indices_of_64_bits_agree_with_the_reference() {
     if !compiler::is_there() {
         return;

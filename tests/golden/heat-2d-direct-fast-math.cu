@@ -7,7 +7,7 @@
 //
 // Arrays hold ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
-//   heat: grid (ceil(ny / 4) * ceil(nx / 64), 1, 1), block (64, 4, 1), 0 bytes of dynamic shared memory
+//   heat: grid (ceil(nx / 64), ceil(ny / 4), 1), block (64, 4, 1), 0 bytes of dynamic shared memory
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE
@@ -87,14 +87,11 @@ __device__ __noinline__ real outside(const real* in, index_t y, index_t x, index
   return in[y * nx + x];
 }
 
-// 1 step: one thread a cell, blocks of 4 x 64 cells numbered along blockIdx.x, fastest axis first.
+// 1 step: one thread a cell, blocks of 4 x 64 cells.
 extern "C" __global__ void __launch_bounds__(256)
 heat(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx) {
-  index_t block = blockIdx.x;
-  const index_t blocks_x = (nx + 63) / 64;
-  const index_t x = block % blocks_x * 64 + threadIdx.x;
-  block /= blocks_x;
-  const index_t y = block * 4 + threadIdx.y;
+  const index_t y = index_t(blockIdx.y) * 4 + threadIdx.y;
+  const index_t x = index_t(blockIdx.x) * 64 + threadIdx.x;
   if (y >= ny || x >= nx) return;
   const index_t cell = y * nx + x;
   if (y >= 1 && y < ny - 1 && x >= 1 && x < nx - 1) {

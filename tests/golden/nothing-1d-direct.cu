@@ -72,11 +72,10 @@ __device__ __noinline__ real outside(const real* in, index_t x, index_t nx) {
   return fmaf(scale, in[x], offset);
 }
 
-// 1 step: one thread a cell, blocks of 256 cells numbered along blockIdx.x, fastest axis first.
+// 1 step: one thread a cell, blocks of 256 cells.
 extern "C" __global__ void __launch_bounds__(256)
 no_taps(const real* __restrict__ in, real* __restrict__ out, index_t nx) {
-  index_t block = blockIdx.x;
-  const index_t x = block * 256 + threadIdx.x;
+  const index_t x = index_t(blockIdx.x) * 256 + threadIdx.x;
   if (x >= nx) return;
   const index_t cell = x;
   if (true) {

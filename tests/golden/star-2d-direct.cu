@@ -7,7 +7,7 @@
 //
 // Arrays hold ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
-//   stencil: grid (ceil(ny / 8) * ceil(nx / 32), 1, 1), block (32, 8, 1), 0 bytes of dynamic shared memory
+//   stencil: grid (ceil(nx / 32), ceil(ny / 8), 1), block (32, 8, 1), 0 bytes of dynamic shared memory
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE
@@ -89,14 +89,11 @@ __device__ __noinline__ real outside(const real* in, index_t y, index_t x, index
   return fmaf(scale, in[y * nx + x], offset);
 }
 
-// 1 step: one thread a cell, blocks of 8 x 32 cells numbered along blockIdx.x, fastest axis first.
+// 1 step: one thread a cell, blocks of 8 x 32 cells.
 extern "C" __global__ void __launch_bounds__(256)
 stencil(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx) {
-  index_t block = blockIdx.x;
-  const index_t blocks_x = (nx + 31) / 32;
-  const index_t x = block % blocks_x * 32 + threadIdx.x;
-  block /= blocks_x;
-  const index_t y = block * 8 + threadIdx.y;
+  const index_t y = index_t(blockIdx.y) * 8 + threadIdx.y;
+  const index_t x = index_t(blockIdx.x) * 32 + threadIdx.x;
   if (y >= ny || x >= nx) return;
   const index_t cell = y * nx + x;
   if (y < 1 || y >= 2 * ny - 1) {  // a tap would pass a fixed face: the cell keeps its value

@@ -7,7 +7,7 @@
 //
 // Arrays hold nz * ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
-//   laplacian: grid (ceil(nz / 4) * ceil(ny / 4) * ceil(nx / 32), 1, 1), block (32, 4, 4), 0 bytes of dynamic shared memory
+//   laplacian: grid (ceil(nx / 32), ceil(ny / 4), ceil(nz / 4)), block (32, 4, 4), 0 bytes of dynamic shared memory
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE
@@ -101,17 +101,12 @@ __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index
   return fmaf(scale, in[(z * ny + y) * nx + x], offset);
 }
 
-// 1 step: one thread a cell, blocks of 4 x 4 x 32 cells numbered along blockIdx.x, fastest axis first.
+// 1 step: one thread a cell, blocks of 4 x 4 x 32 cells.
 extern "C" __global__ void __launch_bounds__(512)
 laplacian(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx) {
-  index_t block = blockIdx.x;
-  const index_t blocks_x = (nx + 31) / 32;
-  const index_t x = block % blocks_x * 32 + threadIdx.x;
-  block /= blocks_x;
-  const index_t blocks_y = (ny + 3) / 4;
-  const index_t y = block % blocks_y * 4 + threadIdx.y;
-  block /= blocks_y;
-  const index_t z = block * 4 + threadIdx.z;
+  const index_t z = index_t(blockIdx.z) * 4 + threadIdx.z;
+  const index_t y = index_t(blockIdx.y) * 4 + threadIdx.y;
+  const index_t x = index_t(blockIdx.x) * 32 + threadIdx.x;
   if (z >= nz || y >= ny || x >= nx) return;
   const index_t cell = (z * ny + y) * nx + x;
   if (z >= 1 && z < nz - 1 && y >= 1 && y < ny - 1 && x >= 1 && x < nx - 1) {

@@ -51,14 +51,23 @@ fn assert_within_limits(kernel: &Kernel, device: &Device, extents: &[usize]) {
     let launch = kernel.launch(extents).expect("a launch");
     assert_eq!(launch.block, kernel.block);
     assert_eq!(launch.shared_bytes as usize, kernel.shared_bytes);
-    // Blocks are numbered along x alone: every cell lies in the tile of exactly one, and no tile is idle.
-    let mut blocks = 1;
-    for (&n, &tile) in extents.iter().zip(&kernel.tile) {
-        let along = n.div_ceil(tile);
-        assert!(along * tile >= n && (n == 0 || (along - 1) * tile < n));
-        blocks *= along;
+    // Every cell lies in the tile of exactly one block, and no tile is idle.
+    let mut along = [1; 3];
+    for ((blocks, &n), &tile) in along
+        .iter_mut()
+        .zip(extents.iter().rev())
+        .zip(kernel.tile.iter().rev())
+    {
+        *blocks = n.div_ceil(tile);
+        assert!(*blocks * tile >= n && (n == 0 || (*blocks - 1) * tile < n));
     }
-    assert_eq!(launch.grid, [blocks as u32, 1, 1], "{kernel:?}");
+    let [x, y, z] = launch.grid.map(|n| n as usize);
+    if kernel.flat {
+        assert_eq!([x, y, z], [along.iter().product(), 1, 1], "{kernel:?}");
+    } else {
+        assert_eq!([x, y, z], along, "{kernel:?}");
+    }
+    assert!(x <= i32::MAX as usize && y <= 65_535 && z <= 65_535);
     if kernel.shared.is_none() {
         let threads: Vec<usize> = kernel.block.iter().rev().map(|&n| n as usize).collect();
         assert_eq!(
@@ -171,4 +180,21 @@ proptest! {
             prop_assert_eq!(kernel.shared_bytes, shared.buffers * shared.buffer_cells * stencil.dtype().size());
         }
     }
+}
+
+#[test]
+fn direct_numbers_blocks_along_x_alone_only_past_the_limits_of_y_and_z() {
+    let flat = |grid: [usize; 2]| {
+        let json = format!(
+            r#"{{"grid": [{}, {}], "stencil": {{"preset": "laplacian"}}, "schedule": {{"strategy": "direct", "tile": [8, 32]}}}}"#,
+            grid[0], grid[1]
+        );
+        let stencil = Stencil::new(&Spec::from_json(&json).expect("a spec")).expect("a stencil");
+        let plan = Plan::new(&stencil, &Device::assumed()).expect("a plan");
+        assert!(!plan.fused[0].flat || !plan.serves(&[usize::MAX, 2]));
+        plan.fused[0].flat
+    };
+    assert!(!flat([8 * 65_535, 40]));
+    assert!(flat([8 * 65_535 + 1, 40]));
+    assert!(!flat([40, 32 * 70_000]));
 }
