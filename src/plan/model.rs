@@ -38,9 +38,11 @@ const LEVEL_CLOCKS: f64 = 380.0;
 const ROUND_CLOCKS: f64 = 47.0;
 /// How much of the second largest time adds to the largest with a single resident block.
 const SERIAL_SHARE: f64 = 1.76;
-/// Seconds that a block of `direct` lives, and what each axis adds: fitted to 261 and 187 GStencil/s in 2D and 3D.
-const DIRECT_SECONDS: f64 = 0.24e-6;
-const DIRECT_SECONDS_PER_AXIS: f64 = 0.4e-6;
+/// Seconds that a block of `direct` lives, what each axis adds, and how much longer it is for 8 bytes a cell: fitted to 282
+/// and 247 GStencil/s in 2D and 3D (f32), 218 and 185 (f64).
+const DIRECT_SECONDS: f64 = 0.69e-6;
+const DIRECT_SECONDS_PER_AXIS: f64 = 0.135e-6;
+const DIRECT_F64_SHARE: f64 = 0.3;
 
 /// Most rows that a thread computes at a time.
 pub(super) const MAX_ROWS: usize = 4;
@@ -215,7 +217,8 @@ fn seconds_per_step(
             None => {
                 on_chip += blocks * wavefronts / clocks;
                 let rank = stencil.rank() as f64;
-                (DIRECT_SECONDS + DIRECT_SECONDS_PER_AXIS * rank) * clock
+                let longer = 1.0 + DIRECT_F64_SHARE * (dtype.size() as f64 / 4.0 - 1.0);
+                (DIRECT_SECONDS + DIRECT_SECONDS_PER_AXIS * rank) * longer * clock
             }
         };
         latency += waves * block_clocks / clock;
