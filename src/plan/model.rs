@@ -112,7 +112,7 @@ impl Model {
             let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
             cells / (k.tile_cells() * k.levels.len()) as f64
         };
-        let registers = registers(stencil);
+        let registers = registers(plan, stencil);
         let busiest = &plan.fused[0];
         let occupancy = device.occupancy(busiest.threads(), registers, busiest.shared_bytes);
         let (seconds, bound) = seconds_per_step(plan, stencil, loads, traffic, occupancy);
@@ -160,10 +160,15 @@ fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
         .product()
 }
 
-fn registers(stencil: &Stencil) -> u32 {
+/// Registers a thread, of the order of those that the compiler was seen to take.
+fn registers(plan: &Plan, stencil: &Stencil) -> u32 {
     let taps = stencil.updates().iter().map(|u| u.taps.len()).max();
+    let taps = taps.unwrap_or(0).min(32) as u32;
     let words = (stencil.dtype().size() / 4) as u32;
-    (24 + words * taps.unwrap_or(0).min(32) as u32).min(255)
+    match plan.strategy {
+        Strategy::Tiled => 24 + words * taps,
+        Strategy::Auto | Strategy::Direct => 16 + words * taps / 2,
+    }
 }
 
 /// Seconds for one step of the whole grid, and what takes them: the largest of the times that the resources need, and of
@@ -233,10 +238,12 @@ fn seconds_per_step(
     ];
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(largest, bound), (second, _), ..] = times;
-    (
-        (largest + SERIAL_SHARE * second / resident + launch) / depth,
-        bound,
-    )
+    let in_turns = if plan.fused.iter().any(|k| k.shared.is_some()) {
+        SERIAL_SHARE * second / resident
+    } else {
+        0.0
+    };
+    ((largest + in_turns + launch) / depth, bound)
 }
 
 /// Values that a thread loads for one cell of each update, by the number of rows that it computes at a time: a value that
