@@ -1,6 +1,7 @@
 //! Compiling with the NVRTC of this machine. Without one, each test says that it was
 //! skipped; with `STENCILGEN_REQUIRE_NVRTC=1` it fails instead.
 
+use std::io::Write;
 use std::process::Command;
 
 use stencilgen::nvrtc::{self, Error, Found, Kind, Nvrtc, Output, Request};
@@ -12,7 +13,7 @@ fn found() -> Option<Found> {
             panic!("STENCILGEN_REQUIRE_NVRTC=1, but {error}")
         }
         Err(error) => {
-            eprintln!("skipped: {error}");
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
             None
         }
     }

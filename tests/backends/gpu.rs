@@ -1,8 +1,14 @@
 //! What only a GPU shows: arrays and streams of the caller's, the cache across compilations, memory that does not suffice.
 
 use crate::common::array;
+use std::cell::Cell;
+use std::io::Write;
 use stencilgen::cache::Status;
 use stencilgen::{Backend, CacheChoice, Compiler, Error, Spec, Stencil, reference};
+
+thread_local! {
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The compiler for the GPU, or `None` (told) where there is none.
 pub fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
@@ -11,7 +17,12 @@ pub fn gpu() -> Option<(Compiler, tempfile::TempDir)> {
             std::env::var_os("STENCILGEN_REQUIRE_GPU").is_none(),
             "a GPU is required: {e}"
         );
-        println!("skipped: {e}");
+        // Once a test, past the capture of its output.
+        if !TOLD.replace(true) {
+            let thread = std::thread::current();
+            let test = thread.name().unwrap_or("a test");
+            let _ = writeln!(std::io::stderr(), "{test}: skipped: {e}");
+        }
         return None;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");

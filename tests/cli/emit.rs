@@ -1,6 +1,7 @@
 //! `emit`: the text without any CUDA on the machine, and what NVRTC makes of it.
 
 use serde_json::json;
+use std::io::Write;
 use stencilgen::nvrtc;
 
 use crate::{Place, heat, library, report};
@@ -70,7 +71,10 @@ fn emit_needs_nothing_and_its_text_compiles_alone() {
 fn emit_refuses_ptx_without_nvrtc_and_names_the_remedy() {
     // Where this machine has an NVRTC in a usual place, it is found.
     if nvrtc::Search::system().find(None).is_ok() && std::env::var_os(nvrtc::OVERRIDE).is_none() {
-        println!("skipped: there is an NVRTC in a usual place");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is an NVRTC in a usual place"
+        );
         return;
     }
     let place = Place::new();

@@ -184,7 +184,7 @@ fn heat() -> Value {
 fn gpu() -> bool {
     let found = stencilgen::cuda::Driver::load().is_ok_and(|driver| driver.devices() > 0);
     if found {
-        println!("skipped: there is a GPU here");
+        let _ = writeln!(std::io::stderr(), "skipped: there is a GPU here");
     }
     found
 }
@@ -197,7 +197,7 @@ fn library() -> Option<PathBuf> {
             panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
         }
         Err(e) => {
-            println!("skipped: {e}");
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
             None
         }
     }

@@ -1,5 +1,6 @@
 //! The C++ compiler: which one, how it is called, and what to do where there is none.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -37,7 +38,10 @@ pub fn is_there() -> bool {
             !required,
             "STENCILGEN_REQUIRE_CXX=1, but neither CXX nor c++, g++ or clang++ names a C++ compiler that runs"
         );
-        println!("skipped: no C++ compiler (CXX, c++, g++, clang++) on Linux");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no C++ compiler (CXX, c++, g++, clang++) on Linux"
+        );
     }
     there
 }

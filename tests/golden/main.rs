@@ -5,6 +5,7 @@
 //! text is compiled by NVRTC; where there is none, that is skipped, or with `STENCILGEN_REQUIRE_NVRTC=1` a failure.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -155,7 +156,7 @@ fn every_text_compiles_for_every_generation_without_spills() {
             panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
         }
         Err(e) => {
-            println!("skipped: {e}");
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
             return;
         }
     };

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
+use std::io::Write;
 use stencilgen::codegen::{CudaSource, file_stem};
 use stencilgen::plan::{Device, Plan};
 use stencilgen::{Spec, Stencil};
@@ -125,7 +126,7 @@ fn names_that_cuda_or_the_template_knows_compile_all_the_same() {
             panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
         }
         Err(e) => {
-            println!("skipped: {e}");
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
             return;
         }
     };

@@ -1,5 +1,6 @@
 //! Files built byte by byte, sound and hostile ones.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::values::PIECE;
@@ -311,7 +312,11 @@ fn sample(name: &str) -> Option<PathBuf> {
     );
     let path = directory.join(name);
     if !path.is_file() {
-        eprintln!("skipped: {} is not there", path.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {} is not there",
+            path.display()
+        );
         return None;
     }
     Some(path)
