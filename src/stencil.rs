@@ -191,18 +191,21 @@ impl CompiledStencil {
         timing: Timing,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(Vec<T>, Measured), Error> {
-        let again = (timing.repeats > 1).then(|| field.clone());
+        let mut runner = cpu::Runner::new(&self.stencil, field)?;
         let started = Instant::now();
-        let values = cpu::run(&self.stencil, field, steps, progress)?;
+        runner.advance(steps, progress)?;
         let mut seconds = vec![started.elapsed().as_secs_f64()];
-        if let Some(field) = again {
+        let values = if timing.repeats > 1 {
+            let values = runner.field().to_vec();
             for _ in 1..timing.repeats {
-                let field = field.clone();
                 let started = Instant::now();
-                cpu::run(&self.stencil, field, steps, &mut |_| {})?;
+                runner.advance(steps, &mut |_| {})?;
                 seconds.push(started.elapsed().as_secs_f64());
             }
-        }
+            values
+        } else {
+            runner.into_field()
+        };
         let copy_gbps = timing.copy.then(cpu::copy_bandwidth_gbps);
         let measured = Measured {
             seconds,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::CpuError;
+use super::field;
 use super::machine::Machine;
 use super::pass::padded;
 use super::real::Real;
@@ -58,7 +59,7 @@ impl<'s, T: Real> Sweeper<'s, T> {
         self.check("dst", dst.len())?;
         let stages = self.stages.len();
         if stages > 1 && self.between.is_empty() {
-            self.between = zeros(src.len(), "the field between two passes")?;
+            self.between = field::zeros(src.len(), "the field between two passes")?;
         }
         let active = self
             .active
@@ -93,6 +94,57 @@ impl<'s, T: Real> Sweeper<'s, T> {
     }
 }
 
+/// A field and the steps made on it: what [`run`] does, for callers who want more than one run of it, or to time the steps
+/// alone.
+#[derive(Debug)]
+pub struct Runner<'s, T> {
+    sweeper: Sweeper<'s, T>,
+    field: Vec<T>,
+    next: Vec<T>,
+}
+
+impl<'s, T: Real> Runner<'s, T> {
+    /// Takes a field (the grid's cells in order) and makes room for the next.
+    ///
+    /// # Errors
+    /// [`CpuError::Length`] if the field has not `stencil.cells()` values; [`CpuError::Memory`] if there is no room.
+    pub fn new(stencil: &'s Stencil, field: Vec<T>) -> Result<Self, CpuError> {
+        Self::with(Sweeper::new(stencil), field)
+    }
+
+    pub(super) fn with(sweeper: Sweeper<'s, T>, field: Vec<T>) -> Result<Self, CpuError> {
+        sweeper.check("field", field.len())?;
+        Ok(Self {
+            field: field::on_large_pages(field)?,
+            next: field::zeros(sweeper.stencil.cells(), "the field of the next step")?,
+            sweeper,
+        })
+    }
+
+    /// Makes `steps` steps. After each, `on_step` is told how many were made in this call.
+    ///
+    /// # Errors
+    /// [`CpuError::Memory`] if the passes of a chain need a field in between (on the first step) and there is no room.
+    pub fn advance(&mut self, steps: u64, on_step: &mut dyn FnMut(u64)) -> Result<(), CpuError> {
+        for step in 1..=steps {
+            self.sweeper.step(&self.field, &mut self.next)?;
+            std::mem::swap(&mut self.field, &mut self.next);
+            on_step(step);
+        }
+        Ok(())
+    }
+
+    /// The field as it is now.
+    pub fn field(&self) -> &[T] {
+        &self.field
+    }
+
+    /// The field, without the room for the next.
+    pub fn into_field(self) -> Vec<T> {
+        self.field
+    }
+}
+
 /// Runs `steps` steps of `stencil` on `field` (the grid's cells in order) and gives the field after them. After each
 /// step `on_step` is told how many were made.
 ///
@@ -105,36 +157,7 @@ pub fn run<T: Real>(
     steps: u64,
     on_step: &mut dyn FnMut(u64),
 ) -> Result<Vec<T>, CpuError> {
-    run_with(Sweeper::new(stencil), field, steps, on_step)
-}
-
-pub(super) fn run_with<T: Real>(
-    mut sweeper: Sweeper<T>,
-    mut field: Vec<T>,
-    steps: u64,
-    on_step: &mut dyn FnMut(u64),
-) -> Result<Vec<T>, CpuError> {
-    sweeper.check("field", field.len())?;
-    if steps == 0 {
-        return Ok(field);
-    }
-    let mut next = zeros(field.len(), "the field of the next step")?;
-    for step in 1..=steps {
-        sweeper.step(&field, &mut next)?;
-        std::mem::swap(&mut field, &mut next);
-        on_step(step);
-    }
-    Ok(field)
-}
-
-/// A field of zeros. Its pages are first touched by the threads that write them.
-pub(super) fn zeros<T: Real>(cells: usize, purpose: &'static str) -> Result<Vec<T>, CpuError> {
-    // `vec!` gives zeroed pages without writing to them, but it aborts where there is no room: so ask first.
-    Vec::<T>::new()
-        .try_reserve_exact(cells)
-        .map_err(|_| CpuError::Memory {
-            purpose,
-            bytes: cells.saturating_mul(size_of::<T>()),
-        })?;
-    Ok(vec![T::default(); cells])
+    let mut runner = Runner::new(stencil, field)?;
+    runner.advance(steps, on_step)?;
+    Ok(runner.into_field())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::machine::{Isa, Machine};
-use super::sweep::run_with;
+use super::sweep::Runner;
 use super::{CpuError, Real, Sweeper};
 use crate::reference;
 use crate::spec::{Spec, Stencil};
@@ -168,7 +168,9 @@ fn check<T: Real>(spec: &Value, input: &[f64]) {
     let expected = reference::run(&stencil, &rounded, stencil.steps());
     for machine in machines() {
         let sweeper = Sweeper::on(&stencil, machine);
-        let found = run_with(sweeper, field.clone(), stencil.steps(), &mut |_| {}).unwrap();
+        let mut runner = Runner::with(sweeper, field.clone()).unwrap();
+        runner.advance(stencil.steps(), &mut |_| {}).unwrap();
+        let found = runner.into_field();
         for (cell, (found, &expected_value)) in found.iter().zip(&expected.values).enumerate() {
             let found = found.to_f64();
             let right = (found - expected_value).abs() <= expected.bound
