@@ -207,6 +207,11 @@ impl<T: Real> Stage<T> {
         let to = from + (high - from) / kernel::UNIT * kernel::UNIT;
         let (out, after) = out.split_at_mut(to);
         let (before, lines) = out.split_at_mut(from);
+        // The two lines that the row shares with its neighbours are written through the cache. Asked for now, they are there
+        // when the streamed lines are done; else the stores would wait for them one row after the other.
+        for shared in [before.last(), after.first()].into_iter().flatten() {
+            store::fetch(shared);
+        }
         for (piece, out) in (start + from..).step_by(CHUNK).zip(lines.chunks_mut(CHUNK)) {
             aim.stream(pass, source, piece, &mut buffer[..out.len()], out);
         }

@@ -42,3 +42,15 @@ pub(super) fn fence() {
         std::arch::x86_64::_mm_sfence();
     }
 }
+
+/// Asks for the line of a value that will soon be written.
+pub(super) fn fetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64, and a prefetch changes nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
