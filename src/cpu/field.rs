@@ -56,11 +56,7 @@ fn ask_for_large_pages<T>(field: &[T]) {
     if start < end {
         // SAFETY: whole pages within the field's memory; the advice changes no content.
         unsafe {
-            libc::madvise(
-                start as *mut libc::c_void,
-                end - start,
-                libc::MADV_HUGEPAGE,
-            );
+            libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
         }
     }
 }
