@@ -22,7 +22,7 @@ fn main() -> Result<(), Error> {
         println!("skipped: {}", compiled.fallback().unwrap_or("no GPU"));
         return Ok(());
     };
-    on_device(&engine.program).map_err(|error| Error::Backend(error.to_string()))
+    on_device(&engine.program).map_err(|error| Error::Usage(error.to_string()))
 }
 
 fn on_device(program: &Program) -> Result<(), Box<dyn std::error::Error>> {

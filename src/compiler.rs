@@ -13,8 +13,8 @@ use crate::cuda::{Driver, Gpu, Module, Program};
 use crate::error::Error;
 use crate::nvrtc::{self, Kind};
 use crate::plan::{Device, Plan};
-use crate::report::Stages;
 use crate::spec::{Spec, Stencil};
+use crate::stages::{Stages, milliseconds};
 use crate::stencil::{CompiledStencil, CudaEngine};
 
 /// Where a stencil runs.
@@ -166,7 +166,7 @@ impl Compiler {
             Err(e) => return Err(e),
         };
         let Ok((gpu, context_ms)) = opened else {
-            return Err(Error::Backend(
+            return Err(Error::Internal(
                 "the thread that creates the CUDA context ended early".into(),
             ));
         };
@@ -176,7 +176,7 @@ impl Compiler {
         let module = Module::load(&gpu, &built.image, &source.kernels, &plan)?;
         let load_ms = milliseconds(started);
         stages.load_ms = Some(load_ms);
-        let program = Program::new(gpu, module, plan, stencil.extents().to_vec());
+        let program = Program::new(gpu, module, plan, &stencil);
         let engine = CudaEngine {
             program,
             source,
@@ -219,9 +219,4 @@ impl Compiler {
 /// Whether NVRTC is not there, as opposed to refusing a text.
 fn is_missing(error: &nvrtc::Error) -> bool {
     !matches!(error, nvrtc::Error::Compile(_))
-}
-
-/// Milliseconds that have passed.
-pub(crate) fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
 }

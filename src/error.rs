@@ -51,9 +51,12 @@ pub enum Error {
         /// Type of the stencil.
         expected: DType,
     },
-    /// Asked of a backend what only the other has.
+    /// Flags that do not go together, or a place that cannot be written to.
     #[error("{0}")]
-    Backend(String),
+    Usage(String),
+    /// What cannot happen, unless there is a fault in stencilgen or the machine.
+    #[error("{0}; this is a fault in stencilgen, please report it with the spec")]
+    Internal(String),
 }
 
 impl Error {
@@ -70,11 +73,12 @@ impl Error {
             Self::Cpu(_) => "cpu",
             Self::Array(_) | Self::Shape { .. } | Self::Type { .. } => "input",
             Self::Io(_) => "io",
-            Self::Backend(_) => "backend",
+            Self::Usage(_) => "usage",
+            Self::Internal(_) => "internal",
         }
     }
 
-    /// Where in the spec the fault lies, or which file it is about.
+    /// Where in the spec (or in the flags) the fault lies.
     pub fn path(&self) -> Option<String> {
         match self {
             Self::Spec(e) => Some(e.path.clone()),

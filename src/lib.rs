@@ -38,6 +38,7 @@ pub mod plan;
 pub mod reference;
 pub mod report;
 pub mod spec;
+mod stages;
 pub mod stencil;
 
 pub use array::{Array, Data, Element};

@@ -6,13 +6,12 @@ use std::time::Instant;
 use crate::array::{Array, Element};
 use crate::build::Built;
 use crate::codegen::CudaSource;
-use crate::compiler::milliseconds;
 use crate::cpu;
 use crate::cuda::{GpuElement, Program};
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::report::Stages;
 use crate::spec::Stencil;
+use crate::stages::{Stages, milliseconds};
 
 /// A stencil, ready to run.
 #[derive(Debug, Clone)]

@@ -31,7 +31,11 @@ impl Doctor {
                 let (major, minor) = driver.version();
                 say("ok", "driver", format!("supports CUDA {major}.{minor}"));
                 for ordinal in 0..driver.devices() {
-                    usable &= device(driver, ordinal, &mut say);
+                    let good = device(driver, ordinal, &mut say);
+                    // Without --gpu, runs go to device 0.
+                    if ordinal == 0 {
+                        usable = good;
+                    }
                 }
                 if driver.devices() == 0 {
                     usable = false;
@@ -91,7 +95,7 @@ impl Doctor {
             if usable {
                 "stencils run on the GPU".into()
             } else {
-                "stencils run on the CPU until what is missing above is there; `emit` needs none of it".into()
+                "stencils run on the CPU until what is missing above is there; `emit` without --ptx and --cubin needs none of it".into()
             },
         );
         match print(&text) {

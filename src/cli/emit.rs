@@ -74,11 +74,11 @@ impl Emit {
         let (stencil, plan, source) = self.source(report)?;
         if self.to_stdout() {
             if self.ptx || self.cubin {
-                return Err(Error::Backend(
+                return Err(Error::Usage(
                     "-o - prints the source alone: name a directory for PTX and cubin".into(),
                 ));
             }
-            print(&source.text).map_err(Error::Backend)?;
+            print(&source.text).map_err(Error::Usage)?;
             return Ok(true);
         }
         std::fs::create_dir_all(&self.output).map_err(|e| unwritable(&self.output, e))?;
@@ -113,5 +113,5 @@ impl Emit {
 }
 
 fn unwritable(path: &Path, e: std::io::Error) -> Error {
-    Error::Backend(format!("cannot write {}: {e}", path.display()))
+    Error::Usage(format!("cannot write {}: {e}", path.display()))
 }

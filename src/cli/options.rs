@@ -108,14 +108,14 @@ pub fn check_writable<'a>(paths: impl IntoIterator<Item = Option<&'a Path>>) -> 
             _ => Path::new("."),
         };
         if !parent.is_dir() {
-            return Err(Error::Backend(format!(
+            return Err(Error::Usage(format!(
                 "{}: the directory {} is not there; make it first",
                 path.display(),
                 parent.display()
             )));
         }
         if path.is_dir() {
-            return Err(Error::Backend(format!(
+            return Err(Error::Usage(format!(
                 "{} is a directory; name a file",
                 path.display()
             )));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::context::NAMES;
 use crate::plan::{Kernel, Plan};
 use crate::spec::Stencil;
 
@@ -43,7 +44,7 @@ pub(super) fn lines(plan: &Plan, stencil: &Stencil, names: &[String]) -> Vec<Str
 }
 
 fn launch(kernel: &Kernel, rank: usize) -> String {
-    let names = &["z", "y", "x"][3 - rank..];
+    let names = &NAMES[3 - rank..];
     let blocks: Vec<String> = names
         .iter()
         .zip(&kernel.tile)

@@ -57,6 +57,16 @@ pub enum CudaError {
         /// The grid's cells.
         expected: usize,
     },
+    /// An array of another type than the kernels'.
+    #[error(
+        "the arrays have cells of {found} bytes; the kernels compute with {expected}: use the stencil's type"
+    )]
+    ElementSize {
+        /// Bytes of the arrays' cells.
+        found: usize,
+        /// Bytes of the kernels' cells.
+        expected: usize,
+    },
     /// The compiled kernel asks for more than the device gives.
     #[error("kernel {kernel} cannot be launched: {reason}; choose a smaller tile or fewer threads")]
     Unlaunchable {

@@ -241,6 +241,6 @@ impl Loaded {
                 &mut arguments[..count],
             )
         }
-        .doing(format!("launching kernel {}", self.facts.name))
+        .map_err(|e| CudaError::driver(format!("launching kernel {}", self.facts.name), e))
     }
 }

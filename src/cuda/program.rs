@@ -9,6 +9,7 @@ use super::gpu::GpuElement;
 use super::module::Arrays;
 use super::{CudaError, Gpu, Module};
 use crate::plan::Plan;
+use crate::spec::Stencil;
 
 /// A plan's kernels, loaded, for grids of given extents.
 #[derive(Debug, Clone)]
@@ -17,6 +18,7 @@ pub struct Program {
     module: Module,
     plan: Plan,
     extents: Vec<usize>,
+    cell_bytes: usize,
 }
 
 /// Arrays that a program needs beside the caller's own; made once, used by any number of calls.
@@ -27,13 +29,14 @@ pub struct Workspace<T> {
 }
 
 impl Program {
-    /// A program from loaded kernels. `extents` must be served by the plan.
-    pub fn new(gpu: Gpu, module: Module, plan: Plan, extents: Vec<usize>) -> Self {
+    /// A program from loaded kernels, for the stencil that the plan was made for.
+    pub(crate) fn new(gpu: Gpu, module: Module, plan: Plan, stencil: &Stencil) -> Self {
         Self {
             gpu,
             module,
             plan,
-            extents,
+            extents: stencil.extents().to_vec(),
+            cell_bytes: stencil.dtype().size(),
         }
     }
 
@@ -80,7 +83,8 @@ impl Program {
     /// result. Nothing is allocated and nothing waited for; the work is in the stream when this returns.
     ///
     /// # Errors
-    /// [`CudaError::Length`] if an array is too short; [`CudaError::Driver`] if a launch is refused.
+    /// [`CudaError::Length`] if an array is too short, [`CudaError::ElementSize`] if its type is not the stencil's;
+    /// [`CudaError::Driver`] if a launch is refused.
     pub fn advance<T: GpuElement>(
         &self,
         stream: &Arc<CudaStream>,
@@ -88,12 +92,12 @@ impl Program {
         workspace: &mut Workspace<T>,
         steps: u64,
     ) -> Result<(), CudaError> {
+        self.check("field", field.len())?;
+        self.check_workspace(workspace)?;
         let repeats = self.repeats(steps);
         if self.cells() == 0 || repeats == (0, 0) {
             return Ok(());
         }
-        self.check("field", field.len())?;
-        self.check("workspace", workspace.work.len())?;
         {
             let (field, _field) = field.device_ptr_mut(stream);
             let (work, _work) = workspace.work.device_ptr_mut(stream);
@@ -132,7 +136,7 @@ impl Program {
         let repeats = self.repeats(steps);
         self.check("input", input.len())?;
         self.check("output", output.len())?;
-        self.check("workspace", workspace.work.len())?;
+        self.check_workspace(workspace)?;
         if self.cells() == 0 {
             return Ok(());
         }
@@ -165,6 +169,21 @@ impl Program {
     /// Sweeps of the fused kernels and of the single ones.
     fn repeats(&self, steps: u64) -> (u64, u64) {
         self.plan.repeats(steps)
+    }
+
+    /// Whether the arrays' type is the kernels', and the workspace this program's or one as large.
+    fn check_workspace<T>(&self, workspace: &Workspace<T>) -> Result<(), CudaError> {
+        if size_of::<T>() != self.cell_bytes {
+            return Err(CudaError::ElementSize {
+                found: size_of::<T>(),
+                expected: self.cell_bytes,
+            });
+        }
+        self.check("workspace", workspace.work.len())?;
+        if self.plan.needs_scratch() {
+            self.check("scratch", workspace.scratch.as_ref().map_or(0, |s| s.len()))?;
+        }
+        Ok(())
     }
 
     fn check(&self, array: &'static str, found: usize) -> Result<(), CudaError> {

@@ -118,10 +118,11 @@ impl Device {
     /// How many blocks of a kernel are resident on a multiprocessor, and what allows no more.
     pub fn occupancy(&self, threads: usize, registers: u32, shared_bytes: usize) -> Occupancy {
         let warps = threads.div_ceil(WARP).max(1) as u32;
+        let reserved = if self.arch >= 80 { SHARED_RESERVED } else { 0 };
         let shared = if shared_bytes == 0 {
             0
         } else {
-            shared_bytes as u32 + SHARED_RESERVED
+            shared_bytes as u32 + reserved
         };
         let registers_per_warp = (registers.max(1) * WARP as u32).next_multiple_of(REGISTER_UNIT);
         let limits = [

@@ -77,11 +77,7 @@ impl Plan {
                 ));
             }
         }
-        let far = fused
-            .iter()
-            .flat_map(|k| k.halo.iter().zip(&k.tile).map(|(h, t)| h.lo + h.hi + t))
-            .max()
-            .unwrap_or(0);
+        let far = farthest(fused.iter().chain(&single));
         Ok(Self {
             device: device.clone(),
             strategy,
@@ -99,15 +95,6 @@ impl Plan {
         (steps / depth, steps % depth)
     }
 
-    /// The kernels of one step.
-    pub fn one_step(&self) -> &[Kernel] {
-        if self.single.is_empty() {
-            &self.fused
-        } else {
-            &self.single
-        }
-    }
-
     /// All kernels, fused ones first.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.fused.iter().chain(&self.single)
@@ -120,11 +107,7 @@ impl Plan {
 
     /// Whether this plan's kernels serve a grid of other extents: the index type is wide enough and the launch possible.
     pub fn serves(&self, extents: &[usize]) -> bool {
-        let far = self
-            .kernels()
-            .flat_map(|k| k.halo.iter().zip(&k.tile).map(|(h, t)| h.lo + h.hi + t))
-            .max()
-            .unwrap_or(0);
+        let far = farthest(self.kernels());
         extents.len() == self.tile.len()
             && index_bits(extents, far) <= self.index_bits
             && self.kernels().all(|k| k.launch(extents).is_some())
@@ -154,6 +137,14 @@ impl Plan {
     pub fn model(&self, stencil: &Stencil) -> Model {
         Model::of(self, stencil, &Loads::of(stencil))
     }
+}
+
+/// The farthest that a block reaches beyond the start of its tile, in cells.
+fn farthest<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> usize {
+    kernels
+        .flat_map(|k| k.halo.iter().zip(&k.tile).map(|(h, t)| h.lo + h.hi + t))
+        .max()
+        .unwrap_or(0)
 }
 
 /// 32 where every cell and every coordinate `far` beyond the grid has an index below 2³¹.

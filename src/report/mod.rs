@@ -4,10 +4,9 @@
 
 mod advice;
 mod make;
-mod stages;
 mod types;
 
-pub use stages::Stages;
+pub use crate::stages::Stages;
 pub use types::{
     CacheReport, CacheStatus, DeviceFacts, Failure, Folded, KernelReport, LaunchReport, Operation,
     Optimization, Performance, Report, Status, StencilFacts, Times, TrafficSource,

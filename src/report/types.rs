@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Stages;
 use crate::dtype::DType;
 use crate::plan::{Model, Occupancy};
 use crate::reference::Comparison;
+use crate::stages::Stages;
 
 /// What happened, for people and programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 //! A [`Spec`] is the JSON form: plain serde types, read with errors that name path, finding and remedy. A [`Stencil`] is
 //! its meaning: taps with computed weights, a boundary rule per face, extents. The step from one to the other
 //! ([`Stencil::new`]) is the only place where a spec is checked; a [`Stencil`] in hand is valid. This room is pure and uses
-//! nothing of the others but the element types.
+//! nothing of the others but arrays and their element types.
 
 mod boundary;
 mod entry;

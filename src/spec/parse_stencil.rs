@@ -103,16 +103,7 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
 }
 
 fn preset(node: &Node, name: &str) -> Result<Preset, SpecError> {
-    let even = |f: &Fields| {
-        f.or("accuracy", default_accuracy(), |n| {
-            let accuracy = n.size(2)?;
-            if accuracy % 2 == 0 && accuracy <= 64 {
-                Ok(accuracy)
-            } else {
-                Err(n.error("an even order of accuracy from 2 to 64 is needed"))
-            }
-        })
-    };
+    let accuracy = |f: &Fields| f.or("accuracy", default_accuracy(), |n| n.size(0));
     let spacing = |f: &Fields| {
         f.or("spacing", default_spacing(), |n| {
             per_axis(n, Node::positive)
@@ -122,7 +113,7 @@ fn preset(node: &Node, name: &str) -> Result<Preset, SpecError> {
         "laplacian" => {
             let f = node.fields(&["preset", "accuracy", "spacing"])?;
             Preset::Laplacian {
-                accuracy: even(&f)?,
+                accuracy: accuracy(&f)?,
                 spacing: spacing(&f)?,
             }
         }
@@ -132,18 +123,15 @@ fn preset(node: &Node, name: &str) -> Result<Preset, SpecError> {
                 diffusivity: f.or("diffusivity", default_diffusivity(), Node::number)?,
                 dt: f.need("dt")?.number()?,
                 spacing: spacing(&f)?,
-                accuracy: even(&f)?,
+                accuracy: accuracy(&f)?,
             }
         }
         "derivative" => {
             let f = node.fields(&["preset", "axis", "order", "accuracy", "spacing"])?;
             Preset::Derivative {
                 axis: f.need("axis")?.size(0)?,
-                order: f.or("order", default_order(), |n| match n.size(1)? {
-                    order @ 1..=16 => Ok(order),
-                    _ => Err(n.error("an order of derivative from 1 to 16 is needed")),
-                })?,
-                accuracy: even(&f)?,
+                order: f.or("order", default_order(), |n| n.size(0))?,
+                accuracy: accuracy(&f)?,
                 spacing: spacing(&f)?,
             }
         }

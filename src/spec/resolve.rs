@@ -241,7 +241,33 @@ fn firsts(
         .collect()
 }
 
+/// Refuses orders of accuracy and of derivatives that no finite difference is made for.
+fn check_orders(preset: &Preset) -> Result<(), SpecError> {
+    if let Preset::Laplacian { accuracy, .. }
+    | Preset::Heat { accuracy, .. }
+    | Preset::Derivative { accuracy, .. } = preset
+        && !((2..=64).contains(accuracy) && accuracy.is_multiple_of(2))
+    {
+        return Err(SpecError::new(
+            "stencil.accuracy",
+            format!("found {accuracy}"),
+            "an even order of accuracy from 2 to 64 is needed",
+        ));
+    }
+    if let Preset::Derivative { order, .. } = preset
+        && !(1..=16).contains(order)
+    {
+        return Err(SpecError::new(
+            "stencil.order",
+            format!("found {order}"),
+            "an order of derivative from 1 to 16 is needed",
+        ));
+    }
+    Ok(())
+}
+
 fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps>, SpecError> {
+    check_orders(preset)?;
     let on_axis = |axis: usize| {
         if axis < rank {
             Ok(axis)

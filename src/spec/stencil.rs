@@ -84,9 +84,10 @@ impl Stencil {
                 "a grid has 1, 2 or 3 axes",
             ));
         }
+        // Empty axes count as one cell, so that products of the other extents fit as well.
         let cells = extents
             .iter()
-            .try_fold(1usize, |product, &n| product.checked_mul(n))
+            .try_fold(1usize, |product, &n| product.checked_mul(n.max(1)))
             .and_then(|cells| cells.checked_mul(spec.dtype.size()))
             .filter(|&bytes| bytes <= isize::MAX as usize);
         if cells.is_none() {
@@ -116,6 +117,39 @@ impl Stencil {
                     "this version stores results in the type of the grid, {}",
                     spec.dtype
                 ),
+            ));
+        }
+        let schedule = &spec.schedule;
+        for (zero, path) in [
+            (
+                schedule.tile.as_ref().is_some_and(|t| t.contains(&0)),
+                "schedule.tile",
+            ),
+            (
+                schedule.temporal_depth == Some(0),
+                "schedule.temporal_depth",
+            ),
+            (schedule.threads == Some(0), "schedule.threads"),
+            (
+                matches!(spec.initial, Some(Initial::Checkerboard { size: 0, .. })),
+                "initial.size",
+            ),
+        ] {
+            if zero {
+                return Err(SpecError::new(
+                    path,
+                    "found 0",
+                    "a whole number of at least 1 is needed",
+                ));
+            }
+        }
+        if let Some(Initial::Gaussian { width, .. }) = spec.initial
+            && (width.is_nan() || width <= 0.0)
+        {
+            return Err(SpecError::new(
+                "initial.width",
+                format!("found {width}"),
+                "a number greater than 0 is needed",
             ));
         }
         if let Some(tile) = &spec.schedule.tile
@@ -361,4 +395,61 @@ fn entries(spec: &BoundarySpec, rank: usize) -> Result<Vec<[Entry; 2]>, SpecErro
         }
     }
     Ok(axes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PerAxis, Preset, Schedule};
+    use super::*;
+
+    fn refused(change: impl FnOnce(&mut Spec)) -> String {
+        let heat = Preset::Laplacian {
+            accuracy: 2,
+            spacing: PerAxis::Same(1.0),
+        };
+        let mut spec = Spec::new([8, 8], heat);
+        change(&mut spec);
+        Stencil::new(&spec).expect_err("refused").path
+    }
+
+    #[test]
+    fn specs_built_in_rust_are_checked_as_those_read_are() {
+        let schedule = |schedule: Schedule| refused(|spec| spec.schedule = schedule);
+        let with_tile = Schedule {
+            tile: Some(vec![0, 4]),
+            ..Schedule::default()
+        };
+        assert_eq!(schedule(with_tile), "schedule.tile");
+        let with_depth = Schedule {
+            temporal_depth: Some(0),
+            ..Schedule::default()
+        };
+        assert_eq!(schedule(with_depth), "schedule.temporal_depth");
+        let with_threads = Schedule {
+            threads: Some(0),
+            ..Schedule::default()
+        };
+        assert_eq!(schedule(with_threads), "schedule.threads");
+        let board = Initial::Checkerboard {
+            amplitude: 1.0,
+            size: 0,
+        };
+        assert_eq!(refused(|spec| spec.initial = Some(board)), "initial.size");
+        let derivative = |order, accuracy| Preset::Derivative {
+            axis: 0,
+            order,
+            accuracy,
+            spacing: PerAxis::Same(1.0),
+        };
+        let preset = |p: Preset| refused(|spec| spec.stencil = p.into());
+        assert_eq!(preset(derivative(0, 2)), "stencil.order");
+        assert_eq!(preset(derivative(1, 3)), "stencil.accuracy");
+    }
+
+    #[test]
+    fn empty_axes_make_no_extents_possible_that_are_not() {
+        for grid in [[1 << 40, 1 << 40, 0], [0, 1 << 40, 1 << 40]] {
+            assert_eq!(refused(|spec| spec.grid = Some(grid.to_vec())), "grid");
+        }
+    }
 }

@@ -104,7 +104,7 @@ fn emit_prints_the_text_alone_where_it_is_asked_to() {
             "r.json",
         ])
         .failure_in(&place.path("r.json"));
-    assert_eq!(code, "backend");
+    assert_eq!(code, "usage");
     assert!(message.contains("name a directory"), "{message}");
     let done = place
         .run(&["emit", "heat.json", "-o", "-", "--report", "r.json"])

@@ -1,5 +1,7 @@
 //! How long each stage on the way to the first launch took.
 
+use std::time::Instant;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,18 +43,7 @@ pub struct Stages {
     pub download_ms: Option<f64>,
 }
 
-impl Stages {
-    /// Milliseconds from the spec to the first launch, without what the driver needs to start and to create a context,
-    /// and without the input's copy; `None` if nothing was launched.
-    pub fn to_first_launch_ms(&self) -> Option<f64> {
-        Some(
-            self.parse_ms
-                + self.plan_ms?
-                + self.render_ms?
-                + self.find_nvrtc_ms?
-                + self.build_ms?
-                + self.load_ms?
-                + self.launch_ms?,
-        )
-    }
+/// Milliseconds that have passed.
+pub(crate) fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
 }
