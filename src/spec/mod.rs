@@ -6,6 +6,7 @@
 //! nothing of the others but arrays and their element types.
 
 mod boundary;
+mod check;
 mod entry;
 mod error;
 mod initial;
