@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::cache::{Artifact, Key, KeyBuilder, Status, Store};
 use crate::codegen::file_stem;
 use crate::nvrtc::{self, Found, KernelResources, Kind, Request};
+use crate::stages::milliseconds;
 
 /// Names of the files of a cache entry.
 const SOURCE: &str = "kernel.cu";
@@ -82,7 +83,7 @@ impl Job<'_> {
         let mut compile = || {
             let started = Instant::now();
             let artifact = self.compile(found);
-            compile_ms = Some(started.elapsed().as_secs_f64() * 1e3);
+            compile_ms = Some(milliseconds(started));
             artifact
         };
         let mut outcome = store.get_or_build(&key, &mut compile)?;

@@ -115,29 +115,16 @@ impl Compiler {
             return Ok(CompiledStencil::on_cpu(stencil, stages, None));
         }
         let started = Instant::now();
-        let driver = match Driver::load() {
-            Ok(driver) => driver,
+        let found = Driver::load().and_then(|driver| Ok((driver, driver.device(self.device)?)));
+        let (driver, device) = match found {
+            Ok(found) => found,
             Err(e) if self.backend == Backend::Auto => {
-                return Ok(CompiledStencil::on_cpu(
-                    stencil,
-                    stages,
-                    Some(e.to_string()),
-                ));
+                let reason = Some(e.to_string());
+                return Ok(CompiledStencil::on_cpu(stencil, stages, reason));
             }
             Err(e) => return Err(e.into()),
         };
         stages.driver_ms = Some(milliseconds(started));
-        let device = match driver.device(self.device) {
-            Ok(device) => device,
-            Err(e) if self.backend == Backend::Auto => {
-                return Ok(CompiledStencil::on_cpu(
-                    stencil,
-                    stages,
-                    Some(e.to_string()),
-                ));
-            }
-            Err(e) => return Err(e.into()),
-        };
         if let Some(reason) = device.unsupported()
             && self.backend == Backend::Auto
         {

@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use stencilgen::plan::Plan;
+use stencilgen::Error;
 use stencilgen::report::{Operation, Report};
-use stencilgen::{Error, Stencil};
 
 use super::options::{ReportArgument, SpecArgument, Target, check_writable};
 
@@ -28,18 +27,13 @@ impl Analyze {
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
         check_writable([self.report.path()])?;
-        let stencil = Stencil::new(&self.spec.read()?)?;
-        let (device, present) = self.target.device()?;
-        let plan = Plan::new(&stencil, &device)?;
-        *report = report
-            .clone()
-            .with_stencil(&stencil)
-            .with_plan(&plan, &stencil, present);
+        let (stencil, plan) = self.target.plan(&self.spec, report)?;
         let model = plan.model(&stencil);
+        let present = report.device.as_ref().is_some_and(|d| d.present);
         eprintln!(
             "{} on {}{}",
             stencil.name(),
-            device.name,
+            plan.device.name,
             if present {
                 ""
             } else {

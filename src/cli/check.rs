@@ -1,25 +1,17 @@
 //! `check`: runs a stencil and compares it with the reference in f64.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use stencilgen::report::{Operation, Report};
 use stencilgen::{DType, Element, Error, Timing, reference};
 
-use super::options::{
-    Machine, ReportArgument, SpecArgument, check_writable, start, stencil_and_input,
-};
+use super::options::{Problem, ReportArgument, check_writable, start};
 
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
-    spec: SpecArgument,
-    /// Start from this array or image (.npy, .png) [default: the spec's initial field]
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
-    #[command(flatten)]
-    machine: Machine,
+    problem: Problem,
     #[command(flatten)]
     report: ReportArgument,
 }
@@ -33,18 +25,9 @@ impl Check {
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
         check_writable([self.report.path()])?;
-        let (spec, loaded) = stencil_and_input(self.spec.read()?, self.input.as_deref())?;
-        let compiled = self.machine.compiler().compile(&spec)?;
+        let (compiled, loaded) = self.problem.compile(report)?;
         let stencil = compiled.stencil();
-        *report = report
-            .clone()
-            .with_stencil(stencil)
-            .with_compiled(&compiled);
-        if let Some(reason) = compiled.fallback() {
-            eprintln!("running on the CPU: {reason}");
-        }
-        compiled.check_memory()?;
-        let input = start(stencil, loaded)?;
+        let input = start(&compiled, loaded)?;
         let expected = reference::run(stencil, &input.to_f64(), stencil.steps());
         let execution = compiled.execute(input, stencil.steps(), Timing::default(), None)?;
         *report = report

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use stencilgen::Error;
 use stencilgen::build::Job;
 use stencilgen::codegen::{CudaSource, file_stem};
 use stencilgen::io::atomic::write_atomically;
 use stencilgen::nvrtc::{self, Kind};
-use stencilgen::plan::Plan;
 use stencilgen::report::{Operation, Report};
-use stencilgen::{Error, Stencil};
 
 use super::options::{CacheArguments, ReportArgument, SpecArgument, Target, check_writable, print};
 
@@ -53,25 +52,14 @@ impl Emit {
         self.report.finish(report, result)
     }
 
-    fn source(&self, report: &mut Report) -> Result<(Stencil, Plan, CudaSource), Error> {
-        let stencil = Stencil::new(&self.spec.read()?)?;
-        let (device, present) = self.target.device()?;
-        let plan = Plan::new(&stencil, &device)?;
-        *report = report
-            .clone()
-            .with_stencil(&stencil)
-            .with_plan(&plan, &stencil, present);
-        let source = CudaSource::render(&plan, &stencil)?;
-        Ok((stencil, plan, source))
-    }
-
     fn to_stdout(&self) -> bool {
         self.output.as_os_str() == "-"
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
         check_writable([self.report.path()])?;
-        let (stencil, plan, source) = self.source(report)?;
+        let (stencil, plan) = self.target.plan(&self.spec, report)?;
+        let source = CudaSource::render(&plan, &stencil)?;
         if self.to_stdout() {
             if self.ptx || self.cubin {
                 return Err(Error::Usage(

@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use stencilgen::cuda::Driver;
 use stencilgen::io::{self, atomic};
-use stencilgen::plan::Device;
+use stencilgen::plan::{Device, Plan};
 use stencilgen::report::Report;
-use stencilgen::{Array, Backend, CacheChoice, Compiler, Error, Spec, SpecError, Stencil};
+use stencilgen::{
+    Array, Backend, CacheChoice, CompiledStencil, Compiler, Error, Spec, SpecError, Stencil,
+};
 
 /// The spec.
 #[derive(Args)]
@@ -126,7 +128,7 @@ pub fn check_writable<'a>(paths: impl IntoIterator<Item = Option<&'a Path>>) -> 
 
 /// Backend, device and cache.
 #[derive(Args)]
-pub struct Machine {
+struct Machine {
     /// Where to run
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     backend: BackendName,
@@ -148,7 +150,7 @@ enum BackendName {
 }
 
 impl Machine {
-    pub fn compiler(&self) -> Compiler {
+    fn compiler(&self) -> Compiler {
         Compiler::new()
             .backend(match self.backend {
                 BackendName::Auto => Backend::Auto,
@@ -193,8 +195,20 @@ pub struct Target {
 }
 
 impl Target {
+    /// Plans a spec for the device and tells of it in the report.
+    pub fn plan(&self, spec: &SpecArgument, report: &mut Report) -> Result<(Stencil, Plan), Error> {
+        let stencil = Stencil::new(&spec.read()?)?;
+        let (device, present) = self.device()?;
+        let plan = Plan::new(&stencil, &device)?;
+        *report = report
+            .clone()
+            .with_stencil(&stencil)
+            .with_plan(&plan, &stencil, present);
+        Ok((stencil, plan))
+    }
+
     /// The device, and whether it is at hand.
-    pub fn device(&self) -> Result<(Device, bool), Error> {
+    fn device(&self) -> Result<(Device, bool), Error> {
         let mut chosen = match &self.device {
             Some(name) => {
                 let device = Device::by_name(name).ok_or_else(|| {
@@ -241,11 +255,39 @@ impl Target {
     }
 }
 
-/// The input and the stencil whose grid it is: from a file, else the starting field that the spec names.
-pub fn stencil_and_input(
-    mut spec: Spec,
-    input: Option<&Path>,
-) -> Result<(Spec, Option<io::Loaded>), Error> {
+/// What to run, from what, and where.
+#[derive(Args)]
+pub struct Problem {
+    #[command(flatten)]
+    spec: SpecArgument,
+    /// Start from this array or image (.npy, .png); its shape is the grid [default: the spec's initial field]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+impl Problem {
+    /// Compiles the stencil and tells of it in the report; gives the input too, if there is one.
+    pub fn compile(
+        &self,
+        report: &mut Report,
+    ) -> Result<(CompiledStencil, Option<io::Loaded>), Error> {
+        let (spec, loaded) = with_input(self.spec.read()?, self.input.as_deref())?;
+        let compiled = self.machine.compiler().compile(&spec)?;
+        *report = report
+            .clone()
+            .with_stencil(compiled.stencil())
+            .with_compiled(&compiled);
+        if let Some(reason) = compiled.fallback() {
+            eprintln!("running on the CPU: {reason}");
+        }
+        Ok((compiled, loaded))
+    }
+}
+
+/// A spec with the grid of its input, and the input.
+fn with_input(mut spec: Spec, input: Option<&Path>) -> Result<(Spec, Option<io::Loaded>), Error> {
     let Some(path) = input else {
         return Ok((spec, None));
     };
@@ -271,11 +313,12 @@ pub fn stencil_and_input(
     Ok((spec, Some(loaded)))
 }
 
-/// The field to start from.
-pub fn start(stencil: &Stencil, loaded: Option<io::Loaded>) -> Result<Array, Error> {
+/// The field to start from, once it is known that the device has room for it.
+pub fn start(compiled: &CompiledStencil, loaded: Option<io::Loaded>) -> Result<Array, Error> {
+    compiled.check_memory()?;
     match loaded {
         Some(loaded) => Ok(loaded.array),
-        None => Ok(stencil.starting_field()?),
+        None => Ok(compiled.stencil().starting_field()?),
     }
 }
 

@@ -10,17 +10,12 @@ use stencilgen::io::{self, plot, png};
 use stencilgen::report::{Operation, Report};
 use stencilgen::{Error, Timing};
 
-use super::options::{
-    Machine, ReportArgument, SpecArgument, check_writable, start, stencil_and_input, watched,
-};
+use super::options::{Problem, ReportArgument, check_writable, start, watched};
 
 #[derive(Args)]
 pub struct Run {
     #[command(flatten)]
-    spec: SpecArgument,
-    /// Start from this array or image (.npy, .png); its shape is the grid [default: the spec's initial field]
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
+    problem: Problem,
     /// Write the result here (.npy, .png)
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -30,8 +25,6 @@ pub struct Run {
     /// Time the steps this often, and a plain copy beside
     #[arg(long, value_name = "N")]
     repeat: Option<usize>,
-    #[command(flatten)]
-    machine: Machine,
     #[command(flatten)]
     report: ReportArgument,
 }
@@ -49,22 +42,13 @@ impl Run {
             self.plot.as_deref(),
             self.report.path(),
         ])?;
-        let (spec, loaded) = stencil_and_input(self.spec.read()?, self.input.as_deref())?;
+        let (compiled, loaded) = self.problem.compile(report)?;
         let depth = loaded.as_ref().and_then(|l| l.image_depth);
-        let compiled = self.machine.compiler().compile(&spec)?;
         let stencil = compiled.stencil();
-        *report = report
-            .clone()
-            .with_stencil(stencil)
-            .with_compiled(&compiled);
-        if let Some(reason) = compiled.fallback() {
-            eprintln!("running on the CPU: {reason}");
-        }
         if let Some(path) = &self.output {
             io::check_target(path, stencil.extents())?;
         }
-        compiled.check_memory()?;
-        let input = start(stencil, loaded)?;
+        let input = start(&compiled, loaded)?;
         let timing = Timing {
             repeats: self.repeat.unwrap_or(1).max(1),
             copy: self.repeat.is_some(),

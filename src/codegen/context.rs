@@ -116,7 +116,7 @@ pub(super) struct Term {
 pub(super) const NAMES: [&str; 3] = ["z", "y", "x"];
 
 impl Context {
-    pub(super) fn new(plan: &Plan, stencil: &Stencil, name: &str, head: Vec<String>) -> Self {
+    pub(super) fn new(plan: &Plan, stencil: &Stencil, head: Vec<String>) -> Self {
         let rank = stencil.rank();
         let names = &NAMES[3 - rank..];
         let dtype = stencil.dtype();
@@ -224,7 +224,7 @@ impl Context {
             kept: kept.join(" || "),
             kernels: plan
                 .kernels()
-                .map(|kernel| KernelContext::new(kernel, stencil, name))
+                .map(|kernel| KernelContext::new(kernel, stencil))
                 .collect(),
             axes,
         }

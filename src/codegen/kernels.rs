@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use super::context::NAMES;
+use super::kernel_name;
 use crate::plan::Kernel;
 use crate::spec::{Reach, Stencil};
 
@@ -103,7 +104,7 @@ const STRIDES: [&str; 3] = ["PLANE", "ROW", ""];
 const TIMES_STRIDE: [&str; 3] = [" * PLANE", " * ROW", ""];
 
 impl KernelContext {
-    pub(super) fn new(kernel: &Kernel, stencil: &Stencil, name: &str) -> Self {
+    pub(super) fn new(kernel: &Kernel, stencil: &Stencil) -> Self {
         let rank = stencil.rank();
         let names = &NAMES[3 - rank..];
         let times_stride = &TIMES_STRIDE[3 - rank..];
@@ -145,7 +146,7 @@ impl KernelContext {
         }
         let steps = kernel.levels.iter().filter(|l| l.ends_step).count();
         Self {
-            name: format!("{name}{}", kernel.suffix),
+            name: kernel_name(stencil, kernel),
             makes: makes(kernel, stencil, steps),
             tile: kernel
                 .tile

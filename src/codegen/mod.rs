@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use tera::Tera;
 use thiserror::Error;
 
-use crate::plan::Plan;
+use crate::plan::{Kernel, Plan};
 use crate::spec::{Stencil, Strategy};
 
 /// A template that failed to render: a fault of stencilgen, not of its input.
@@ -67,6 +67,11 @@ static ENGINE: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
     Ok(engine)
 });
 
+/// The `extern "C"` name of a kernel of a stencil's plan.
+pub fn kernel_name(stencil: &Stencil, kernel: &Kernel) -> String {
+    format!("{}{}", identifier(stencil.name()), kernel.suffix)
+}
+
 impl CudaSource {
     /// Renders a plan.
     ///
@@ -78,13 +83,9 @@ impl CudaSource {
             Strategy::Auto | Strategy::Direct => "direct.cu.tera",
         };
         let fault = |message: String| CodegenError { template, message };
-        let name = identifier(stencil.name());
-        let kernels: Vec<String> = plan
-            .kernels()
-            .map(|k| format!("{name}{}", k.suffix))
-            .collect();
+        let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();
         let head = head::lines(plan, stencil, &kernels);
-        let context = context::Context::new(plan, stencil, &name, head);
+        let context = context::Context::new(plan, stencil, head);
         let engine = ENGINE.as_ref().map_err(|e| fault(e.clone()))?;
         let context = tera::Context::from_serialize(&context).map_err(|e| fault(e.to_string()))?;
         let text = engine

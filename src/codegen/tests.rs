@@ -26,7 +26,7 @@ fn contexts() -> Vec<Value> {
         let stencil = Stencil::new(&Spec::from_json(json).expect("a spec")).expect("a stencil");
         let plan = Plan::new(&stencil, &Device::assumed()).expect("a plan");
         let head = head::lines(&plan, &stencil, &[]);
-        serde_json::to_value(Context::new(&plan, &stencil, "name", head)).expect("JSON")
+        serde_json::to_value(Context::new(&plan, &stencil, head)).expect("JSON")
     })
     .collect()
 }

@@ -2,14 +2,8 @@
 
 use crate::array::Element;
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
-
 /// A type that the CPU backend computes in.
-pub trait Real: Element + Default + sealed::Sealed {
+pub trait Real: Element + Default {
     /// `self · factor + term`, rounded once.
     fn fused(self, factor: Self, term: Self) -> Self;
     /// `self · factor + term`, rounded twice.

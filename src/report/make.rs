@@ -8,6 +8,7 @@ use super::types::{
     Optimization, Performance, Report, Status, StencilFacts, Times, TrafficSource,
 };
 use crate::cache;
+use crate::codegen::kernel_name;
 use crate::error::Error;
 use crate::plan::{Device, Kernel, Model, Plan};
 use crate::reference::Comparison;
@@ -120,10 +121,6 @@ impl Report {
             .kernels()
             .map(|k| kernel_report(k, stencil, &plan.device, &model))
             .collect::<Vec<_>>();
-        let name = crate::codegen::identifier(stencil.name());
-        for (report, kernel) in kernels.iter_mut().zip(plan.kernels()) {
-            report.name = format!("{name}{}", kernel.suffix);
-        }
         self.further_kernels = kernels.split_off(1);
         self.kernel = kernels.pop();
         self.performance.peak_bandwidth_gbps = Some(plan.device.bandwidth_gbps);
@@ -252,7 +249,7 @@ fn kernel_report(
         .launch(stencil.extents())
         .map_or([0; 3], |launch| launch.grid);
     KernelReport {
-        name: String::new(),
+        name: kernel_name(stencil, kernel),
         registers: None,
         spill_bytes: None,
         occupancy: device.occupancy(
