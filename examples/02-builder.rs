@@ -23,15 +23,15 @@ fn main() -> Result<(), Error> {
             [64, 64],
             Shape::Star {
                 radius: 1,
-                center: 0.5,
-                arms: Arms::PerAxis(vec![vec![0.05], vec![0.4, 0.0]]),
+                center: 0.5.into(),
+                arms: Arms::per_axis([vec![0.05], vec![0.4, 0.0]]),
             },
         )
     };
     describe(&upwind)?;
 
     // A dense box, of any extents, correlated (as here) or convolved.
-    if let Some(weights) = Nested::new(vec![2, 3], vec![1.0, 2.0, 1.0, 3.0, 4.0, 3.0]) {
+    if let Some(weights) = Nested::new(vec![2, 3], [1.0, 2.0, 1.0, 3.0, 4.0, 3.0]) {
         describe(&Spec::new(
             [64, 64],
             Shape::Box {
@@ -45,7 +45,7 @@ fn main() -> Result<(), Error> {
     // Any points.
     let knight = [[-2, 1], [1, 2], [2, -1], [-1, -2]].map(|offset| Point {
         offset: offset.to_vec(),
-        weight: 0.25,
+        weight: 0.25.into(),
     });
     describe(&Spec::new(
         [64, 64],
@@ -61,8 +61,8 @@ fn main() -> Result<(), Error> {
         dtype: DType::F64,
         boundary: BoundarySpec::PerAxis(vec![
             AxisEntry::Faces(FaceEntries {
-                lo: Entry::Dirichlet(20.0),
-                hi: Entry::Neumann(0.0),
+                lo: Entry::Dirichlet(20.0.into()),
+                hi: Entry::Neumann(0.0.into()),
             }),
             AxisEntry::Both(Entry::Periodic),
         ]),

@@ -33,7 +33,7 @@ fn main() -> Result<(), Error> {
             &expected,
             stencil.extents(),
         ),
-        DType::F64 => reference::compare(
+        _ => reference::compare(
             f64::slice(&found).unwrap_or_default(),
             &expected,
             stencil.extents(),

@@ -8,19 +8,13 @@
 //! overflow: the product of the *non-zero* extents has to fit `usize`, so a stride may be
 //! multiplied out from any array without a further check, also from an empty one.
 //!
-//! [`Element`] is the road from generic code to the two kinds of values and back; it is sealed,
-//! since [`Data`] could not hold a third.
+//! [`Element`] is the road from generic code to the kinds of values and back; it is sealed, since [`Data`] could not hold
+//! another. [`with_element!`] is the road from a [`DType`] to generic code.
 
+use half::{bf16, f16};
+
+use crate::complex::Complex;
 use crate::dtype::DType;
-
-/// The values of an [`Array`], in C order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Data {
-    /// Single precision.
-    F32(Vec<f32>),
-    /// Double precision.
-    F64(Vec<f64>),
-}
 
 /// A dense array in C order: shape slowest axis first, last axis contiguous.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,21 +67,6 @@ pub fn cell_count(shape: &[usize]) -> Option<usize> {
     Some(if shape.contains(&0) { 0 } else { product })
 }
 
-impl Data {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            Data::F32(values) => values.len(),
-            Data::F64(values) => values.len(),
-        }
-    }
-
-    /// Whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 impl Array {
     /// Arranges `data` (C order) in `shape`.
     ///
@@ -124,10 +103,7 @@ impl Array {
 
     /// Element type.
     pub fn dtype(&self) -> DType {
-        match self.data {
-            Data::F32(_) => DType::F32,
-            Data::F64(_) => DType::F64,
-        }
+        self.data.dtype()
     }
 
     /// Number of cells.
@@ -140,25 +116,27 @@ impl Array {
         self.data.is_empty()
     }
 
-    /// The values in double precision (exact), C order.
+    /// The values in double precision (exact), C order; of complex ones the real parts.
     pub fn to_f64(&self) -> Vec<f64> {
-        match &self.data {
-            Data::F32(values) => values.iter().copied().map(f64::from).collect(),
-            Data::F64(values) => values.clone(),
-        }
+        with_element!(self.dtype(), T => values::<T>(self).iter().map(|v| v.to_complex().re).collect())
     }
 
-    /// The same array in another element type, rounded to nearest even where that is narrower.
+    /// The values as complex numbers in double precision (exact), C order.
+    pub fn to_complex(&self) -> Vec<Complex<f64>> {
+        with_element!(self.dtype(), T => values::<T>(self).iter().map(|v| v.to_complex()).collect())
+    }
+
+    /// The same array in another element type, each value converted by [`Element::from_complex`].
     pub fn cast(self, dtype: DType) -> Array {
-        let data = match (self.data, dtype) {
-            (Data::F64(values), DType::F32) => {
-                Data::F32(values.into_iter().map(f32::from_f64).collect())
-            }
-            (Data::F32(values), DType::F64) => {
-                Data::F64(values.into_iter().map(f64::from).collect())
-            }
-            (unchanged, _) => unchanged,
-        };
+        if self.dtype() == dtype {
+            return self;
+        }
+        let data = with_element!(self.dtype(), S => {
+            let values = values::<S>(&self);
+            with_element!(dtype, T => {
+                T::wrap(values.iter().map(|v| T::from_complex(v.to_complex())).collect())
+            })
+        });
         Array {
             shape: self.shape,
             data,
@@ -166,22 +144,31 @@ impl Array {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+/// The values of an array of this type.
+fn values<T: Element>(array: &Array) -> &[T] {
+    T::slice(array).unwrap_or_default()
 }
 
-/// The two types an [`Array`] can hold.
-pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The types that an [`Array`] can hold.
+pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + 'static {
     /// The type's name as a value.
     const DTYPE: DType;
-    /// Rounds to nearest even.
-    fn from_f64(value: f64) -> Self;
+    /// The nearest value, half to even. Integers saturate and take 0 for NaN; real types take the real part.
+    fn from_complex(value: Complex<f64>) -> Self;
     /// Exact.
-    fn to_f64(self) -> f64;
-    /// The distance from the magnitude of `value`, in this type, to the next larger number.
-    fn ulp(value: f64) -> f64;
+    fn to_complex(self) -> Complex<f64>;
+    /// As [`Element::from_complex`], of a real value.
+    fn from_f64(value: f64) -> Self {
+        Self::from_complex(value.into())
+    }
+    /// Exact; of a complex number the real part.
+    fn to_f64(self) -> f64 {
+        self.to_complex().re
+    }
     /// The array's values, if it holds this type.
     fn slice(array: &Array) -> Option<&[Self]>;
     /// The values, if they are of this type.
@@ -190,47 +177,155 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     fn wrap(values: Vec<Self>) -> Data;
 }
 
-macro_rules! element {
-    ($type:ty, $variant:ident) => {
-        impl Element for $type {
-            const DTYPE: DType = DType::$variant;
-
-            fn from_f64(value: f64) -> Self {
-                value as $type
+/// Evaluates an expression with a type parameter bound to the [`Element`] type that a [`DType`] stands for.
+macro_rules! with_element {
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        use $crate::complex::Complex as C;
+        use $crate::dtype::DType as D;
+        match $dtype {
+            D::F16 => {
+                type $T = half::f16;
+                $body
             }
-
-            fn to_f64(self) -> f64 {
-                f64::from(self)
+            D::BF16 => {
+                type $T = half::bf16;
+                $body
             }
-
-            fn ulp(value: f64) -> f64 {
-                let magnitude = (value as $type).abs();
-                f64::from(magnitude.next_up()) - f64::from(magnitude)
+            D::F32 => {
+                type $T = f32;
+                $body
             }
-
-            fn slice(array: &Array) -> Option<&[Self]> {
-                match &array.data {
-                    Data::$variant(values) => Some(values),
-                    _ => None,
-                }
+            D::F64 => {
+                type $T = f64;
+                $body
             }
-
-            fn unwrap(data: Data) -> Option<Vec<Self>> {
-                match data {
-                    Data::$variant(values) => Some(values),
-                    _ => None,
-                }
+            D::U8 => {
+                type $T = u8;
+                $body
             }
-
-            fn wrap(values: Vec<Self>) -> Data {
-                Data::$variant(values)
+            D::I8 => {
+                type $T = i8;
+                $body
+            }
+            D::U16 => {
+                type $T = u16;
+                $body
+            }
+            D::I16 => {
+                type $T = i16;
+                $body
+            }
+            D::I32 => {
+                type $T = i32;
+                $body
+            }
+            D::C64 => {
+                type $T = C<f32>;
+                $body
+            }
+            D::C128 => {
+                type $T = C<f64>;
+                $body
             }
         }
+    }};
+}
+pub(crate) use with_element;
+
+/// [`Data`] with a variant for each type, and [`Element`] for each.
+macro_rules! elements {
+    ($($(#[$doc:meta])* $variant:ident($type:ty): $from:expr, $to:expr;)*) => {
+        /// The values of an [`Array`], in C order.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Data {
+            $($(#[$doc])* $variant(Vec<$type>),)*
+        }
+
+        impl Data {
+            /// Number of values.
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Data::$variant(values) => values.len(),)*
+                }
+            }
+
+            /// Whether there are no values.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Element type.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Data::$variant(_) => DType::$variant,)*
+                }
+            }
+        }
+
+        $(
+            impl sealed::Sealed for $type {}
+
+            impl Element for $type {
+                const DTYPE: DType = DType::$variant;
+
+                #[inline]
+                fn from_complex(value: Complex<f64>) -> Self {
+                    $from(value)
+                }
+
+                #[inline]
+                fn to_complex(self) -> Complex<f64> {
+                    $to(self)
+                }
+
+                fn slice(array: &Array) -> Option<&[Self]> {
+                    match &array.data {
+                        Data::$variant(values) => Some(values),
+                        _ => None,
+                    }
+                }
+
+                fn unwrap(data: Data) -> Option<Vec<Self>> {
+                    match data {
+                        Data::$variant(values) => Some(values),
+                        _ => None,
+                    }
+                }
+
+                fn wrap(values: Vec<Self>) -> Data {
+                    Data::$variant(values)
+                }
+            }
+        )*
     };
 }
 
-element!(f32, F32);
-element!(f64, F64);
+elements! {
+    /// binary16.
+    F16(f16): |z: Complex<f64>| f16::from_f64(z.re), |v: f16| v.to_f64().into();
+    /// bfloat16.
+    BF16(bf16): |z: Complex<f64>| bf16::from_f64(z.re), |v: bf16| v.to_f64().into();
+    /// Single precision.
+    F32(f32): |z: Complex<f64>| z.re as f32, |v: f32| f64::from(v).into();
+    /// Double precision.
+    F64(f64): |z: Complex<f64>| z.re, |v: f64| v.into();
+    // `as` from a float saturates and takes 0 for NaN.
+    /// 0 to 255.
+    U8(u8): |z: Complex<f64>| z.re.round_ties_even() as u8, |v: u8| f64::from(v).into();
+    /// −128 to 127.
+    I8(i8): |z: Complex<f64>| z.re.round_ties_even() as i8, |v: i8| f64::from(v).into();
+    /// 0 to 65,535.
+    U16(u16): |z: Complex<f64>| z.re.round_ties_even() as u16, |v: u16| f64::from(v).into();
+    /// −32,768 to 32,767.
+    I16(i16): |z: Complex<f64>| z.re.round_ties_even() as i16, |v: i16| f64::from(v).into();
+    /// −2³¹ to 2³¹ − 1.
+    I32(i32): |z: Complex<f64>| z.re.round_ties_even() as i32, |v: i32| f64::from(v).into();
+    /// Complex, single precision.
+    C64(Complex<f32>): |z: Complex<f64>| Complex::new(z.re as f32, z.im as f32),
+        |v: Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
+    /// Complex, double precision.
+    C128(Complex<f64>): |z: Complex<f64>| z, |v: Complex<f64>| v;
+}
 
 #[cfg(test)]
 mod tests {

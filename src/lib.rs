@@ -28,6 +28,7 @@ pub mod build;
 pub mod cache;
 pub mod codegen;
 pub mod compiler;
+mod complex;
 pub mod cpu;
 pub mod cuda;
 pub mod dtype;
@@ -43,7 +44,9 @@ pub mod stencil;
 
 pub use array::{Array, Data, Element};
 pub use compiler::{Backend, CacheChoice, Compiler};
-pub use dtype::DType;
+pub use complex::{Complex, Weight};
+pub use dtype::{DType, Overflow, Precision};
 pub use error::Error;
+pub use half;
 pub use spec::{Spec, SpecError, Stencil};
 pub use stencil::{CompiledStencil, CudaEngine, Execution, Timing};

@@ -112,6 +112,7 @@ impl CompiledStencil {
         match self.stencil.dtype() {
             DType::F32 => self.execute_typed::<f32>(input, steps, timing, progress),
             DType::F64 => self.execute_typed::<f64>(input, steps, timing, progress),
+            other => Err(Error::Internal(format!("{other} is not computed yet"))),
         }
     }
 

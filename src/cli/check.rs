@@ -36,7 +36,7 @@ impl Check {
         report.stages = Some(execution.stages);
         let compare = |found| match stencil.dtype() {
             DType::F32 => against::<f32>(found, &expected, stencil.extents()),
-            DType::F64 => against::<f64>(found, &expected, stencil.extents()),
+            _ => against::<f64>(found, &expected, stencil.extents()),
         };
         let comparison = compare(&execution.output);
         let verdict = if comparison.passed {

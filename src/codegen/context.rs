@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::faces;
 use super::kernels::KernelContext;
 use super::literal::{decimal, exact};
+use crate::dtype::Precision;
 use crate::plan::Plan;
 use crate::spec::{Stencil, Update};
 
@@ -119,7 +120,7 @@ impl Context {
     pub(super) fn new(plan: &Plan, stencil: &Stencil, head: Vec<String>) -> Self {
         let rank = stencil.rank();
         let names = &NAMES[3 - rank..];
-        let dtype = stencil.dtype();
+        let precision = stencil.precision();
         let join =
             |f: &dyn Fn(&str) -> String| names.iter().map(|n| f(n)).collect::<Vec<_>>().join(", ");
         let horner = |f: &dyn Fn(usize) -> String| {
@@ -143,8 +144,8 @@ impl Context {
                     affine,
                     lo: faces::describe(&boundary.lo),
                     hi: faces::describe(&boundary.hi),
-                    from_lo: faces::statement(&boundary.lo, true, affine, dtype),
-                    from_hi: faces::statement(&boundary.hi, false, affine, dtype),
+                    from_lo: faces::statement(&boundary.lo, true, affine, precision),
+                    from_hi: faces::statement(&boundary.hi, false, affine, precision),
                 }
             })
             .collect();
@@ -170,7 +171,7 @@ impl Context {
             .iter()
             .enumerate()
             .filter(|(i, u)| is_looped(plan, *i, u))
-            .map(|(_, u)| u.taps.len() * (dtype.size() + 4 * rank))
+            .map(|(_, u)| u.taps.len() * (precision.size() + 4 * rank))
             .sum();
         let kept: Vec<String> = stencil
             .boundary()
@@ -181,18 +182,18 @@ impl Context {
             .collect();
         Self {
             head,
-            real: match dtype.size() {
-                4 => "float",
-                _ => "double",
+            real: match precision {
+                Precision::Single => "float",
+                Precision::Double => "double",
             },
             index: if plan.index_bits == 32 {
                 "int"
             } else {
                 "long long"
             },
-            fma: match dtype.size() {
-                4 => "fmaf",
-                _ => "fma",
+            fma: match precision {
+                Precision::Single => "fmaf",
+                Precision::Double => "fma",
             },
             affine: axes.iter().any(|a| a.affine),
             coordinates: join(&str::to_owned),
@@ -256,8 +257,8 @@ impl<'a> Weights<'a> {
     }
 
     fn name(&mut self, value: f64) -> String {
-        let dtype = self.stencil.dtype();
-        let literal = exact(value, dtype);
+        let precision = self.stencil.precision();
+        let literal = exact(value, precision);
         if let Some(known) = self.named.iter().find(|w| w.literal == literal) {
             return known.name.clone();
         }
@@ -265,7 +266,7 @@ impl<'a> Weights<'a> {
         self.named.push(Weight {
             name: name.clone(),
             literal,
-            decimal: decimal(value, dtype),
+            decimal: decimal(value, precision),
         });
         name
     }
@@ -274,7 +275,7 @@ impl<'a> Weights<'a> {
 impl UpdateContext {
     fn new(index: usize, update: &Update, looped: bool, weights: &mut Weights) -> Self {
         let offset = |o: &[i64]| o.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-        let dtype = weights.stencil.dtype();
+        let precision = weights.stencil.precision();
         let rows = |items: Vec<String>, per_row: usize| {
             items
                 .chunks(per_row)
@@ -299,7 +300,7 @@ impl UpdateContext {
                     .collect()
             },
             weight_rows: if looped {
-                let literals = update.taps.iter().map(|t| exact(t.coefficient, dtype));
+                let literals = update.taps.iter().map(|t| exact(t.coefficient, precision));
                 rows(literals.collect(), 6)
             } else {
                 Vec::new()

@@ -1,14 +1,19 @@
 //! Boundary rules as statements of CUDA C++.
 
 use super::literal::exact;
-use crate::dtype::DType;
+use crate::dtype::Precision;
 use crate::spec::{AxisBoundary, Face, Reach, Source};
 
 /// The statements by which `map_<axis>` brings an index beyond a face nearer, `scale` and `offset` included if the axis
 /// has them. They mirror [`AxisBoundary::map`].
-pub(super) fn statement(face: &Face, low: bool, axis_is_affine: bool, dtype: DType) -> String {
+pub(super) fn statement(
+    face: &Face,
+    low: bool,
+    axis_is_affine: bool,
+    precision: Precision,
+) -> String {
     let mut text = String::new();
-    let literal = |v: f64| exact(v, dtype);
+    let literal = |v: f64| exact(v, precision);
     if axis_is_affine {
         // Zero may be −0, which is added all the same.
         if face.offset != 0.0 {

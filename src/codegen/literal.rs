@@ -1,11 +1,11 @@
 //! Numbers as exact literals of CUDA C++: hexadecimal floating point, which every compiler reads without rounding.
 
-use crate::dtype::DType;
+use crate::dtype::Precision;
 
-/// `value` rounded to `dtype`, as a literal that is exactly that number.
-pub(super) fn exact(value: f64, dtype: DType) -> String {
-    match dtype {
-        DType::F32 => {
+/// `value` rounded to `precision`, as a literal that is exactly that number.
+pub(super) fn exact(value: f64, precision: Precision) -> String {
+    match precision {
+        Precision::Single => {
             let bits = (value as f32).to_bits();
             let text = hex(
                 bits >> 31 != 0,
@@ -15,7 +15,7 @@ pub(super) fn exact(value: f64, dtype: DType) -> String {
             );
             text.map_or_else(|| special(value as f32 as f64, "f"), |t| t + "f")
         }
-        DType::F64 => {
+        Precision::Double => {
             let bits = value.to_bits();
             let text = hex(
                 bits >> 63 != 0,
@@ -66,11 +66,11 @@ fn special(value: f64, suffix: &str) -> String {
     }
 }
 
-/// `value` rounded to `dtype`, in decimal for readers.
-pub(super) fn decimal(value: f64, dtype: DType) -> String {
-    match dtype {
-        DType::F32 => format!("{:?}", value as f32),
-        DType::F64 => format!("{value:?}"),
+/// `value` rounded to `precision`, in decimal for readers.
+pub(super) fn decimal(value: f64, precision: Precision) -> String {
+    match precision {
+        Precision::Single => format!("{:?}", value as f32),
+        Precision::Double => format!("{value:?}"),
     }
 }
 
@@ -111,18 +111,22 @@ mod tests {
             1e-40,
         ];
         for v in values {
-            assert_eq!(read(&exact(v, DType::F64)).to_bits(), v.to_bits(), "{v}");
+            assert_eq!(
+                read(&exact(v, Precision::Double)).to_bits(),
+                v.to_bits(),
+                "{v}"
+            );
             let single = v as f32;
             if single.is_finite() {
-                let back = read(&exact(v, DType::F32)) as f32;
+                let back = read(&exact(v, Precision::Single)) as f32;
                 assert_eq!(back.to_bits(), single.to_bits(), "{v}");
             }
         }
-        assert_eq!(exact(0.1, DType::F32), "0x1.99999ap-4f");
-        assert_eq!(exact(1.0, DType::F64), "0x1p0");
-        assert_eq!(exact(f64::NAN, DType::F32), "__builtin_nanf(\"\")");
+        assert_eq!(exact(0.1, Precision::Single), "0x1.99999ap-4f");
+        assert_eq!(exact(1.0, Precision::Double), "0x1p0");
+        assert_eq!(exact(f64::NAN, Precision::Single), "__builtin_nanf(\"\")");
         assert_eq!(
-            exact(f64::NEG_INFINITY, DType::F64),
+            exact(f64::NEG_INFINITY, Precision::Double),
             "-__builtin_huge_val()"
         );
     }

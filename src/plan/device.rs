@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::dtype::DType;
+use crate::dtype::Precision;
 
 /// A CUDA device as the planner sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,19 +97,19 @@ impl Device {
     }
 
     /// Fused multiply-adds of one multiprocessor and clock (CUDA C++ Programming Guide, table of arithmetic throughput).
-    pub fn fma_per_clock(&self, dtype: DType) -> u32 {
-        match (dtype, self.arch) {
-            (DType::F32, 75 | 80) => 64,
-            (DType::F32, _) => 128,
-            (DType::F64, 80) => 32,
-            (DType::F64, 90 | 100) => 64,
-            (DType::F64, _) => 2,
+    pub fn fma_per_clock(&self, precision: Precision) -> u32 {
+        match (precision, self.arch) {
+            (Precision::Single, 75 | 80) => 64,
+            (Precision::Single, _) => 128,
+            (Precision::Double, 80) => 32,
+            (Precision::Double, 90 | 100) => 64,
+            (Precision::Double, _) => 2,
         }
     }
 
     /// Highest rate of fused multiply-adds of the whole device, per second.
-    pub fn fma_per_second(&self, dtype: DType) -> f64 {
-        f64::from(self.fma_per_clock(dtype))
+    pub fn fma_per_second(&self, precision: Precision) -> f64 {
+        f64::from(self.fma_per_clock(precision))
             * f64::from(self.multiprocessors)
             * f64::from(self.clock_mhz)
             * 1e6
@@ -272,7 +272,7 @@ mod tests {
     fn the_ridge_of_an_a100_is_near_ten_flop_a_byte() {
         // 19.5 TFLOPS in f32 over 2039 GB/s (80 GB) or 1555 (40 GB).
         let a100 = Device::by_name("A100-SXM4-80GB").expect("in the table");
-        let flops = 2.0 * a100.fma_per_second(DType::F32);
+        let flops = 2.0 * a100.fma_per_second(Precision::Single);
         assert!((flops / 1e12 - 19.5).abs() < 0.1, "{flops}");
         let ridge = flops / (a100.bandwidth_gbps * 1e9);
         assert!((9.0..13.0).contains(&ridge), "{ridge}");

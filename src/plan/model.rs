@@ -117,7 +117,7 @@ impl Model {
         let occupancy = device.occupancy(busiest.threads(), registers, busiest.shared_bytes);
         let (seconds, bound) = seconds_per_step(plan, stencil, loads, traffic, occupancy);
         let loaded = busiest.loaded_cells() as f64;
-        let peak = 2.0 * device.fma_per_second(stencil.dtype());
+        let peak = 2.0 * device.fma_per_second(stencil.precision());
         Self {
             flops_per_cell: flops,
             traffic_bytes_per_cell: traffic,
@@ -205,7 +205,7 @@ fn seconds_per_step(
             accesses += updated * (loaded + 1.0);
             issued += updated * (loaded + taps + 1.0 + GROUP_INSTRUCTIONS / kernel.rows as f64);
             rounds += kernel.rounds(level);
-            arithmetic += blocks * updated * taps / device.fma_per_second(dtype);
+            arithmetic += blocks * updated * taps / device.fma_per_second(stencil.precision());
         }
         let warps = kernel.threads().div_ceil(32) as f64;
         let wavefronts = accesses * dtype.size() as f64 / 128.0;

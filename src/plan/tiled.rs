@@ -16,7 +16,6 @@
 
 use super::kernel::{Kernel, Level, SharedLayout, grown};
 use super::model::MAX_ROWS;
-use crate::dtype::DType;
 use crate::spec::{Reach, Stencil};
 
 /// Threads of a block that are tried where the schedule names none.
@@ -77,9 +76,9 @@ pub(super) fn kernel(
         &halo,
         &levels,
         (block[0] as usize, rows),
-        stencil.dtype(),
+        stencil.value_bytes(),
     );
-    let shared_bytes = shared.buffers * shared.buffer_cells * stencil.dtype().size();
+    let shared_bytes = shared.buffers * shared.buffer_cells * stencil.value_bytes();
     Kernel {
         suffix: suffix.into(),
         tile: tile.to_vec(),
@@ -141,12 +140,12 @@ fn layout(
     halo: &[Reach],
     levels: &[Level],
     lanes: (usize, usize),
-    dtype: DType,
+    size: usize,
 ) -> SharedLayout {
     let extents = grown(tile, halo);
     let rows: usize = extents.iter().rev().skip(1).product();
     let width = extents.last().copied().unwrap_or(1);
-    let pitch = width + padding(width, lanes, dtype);
+    let pitch = width + padding(width, lanes, size);
     SharedLayout {
         extents,
         pitch,
@@ -156,20 +155,21 @@ fn layout(
 }
 
 /// Cells to add to a row so that fewer lanes of a warp meet in a bank; none where that gains less than a tenth.
-fn padding(width: usize, lanes: (usize, usize), dtype: DType) -> usize {
-    let unpadded = wavefronts(lanes, width, dtype);
+fn padding(width: usize, lanes: (usize, usize), size: usize) -> usize {
+    let unpadded = wavefronts(lanes, width, size);
     // Beyond a pitch of all banks the pattern repeats.
     (1..=(width / 4).min(LANES))
-        .map(|pad| (wavefronts(lanes, width + pad, dtype), pad))
+        .map(|pad| (wavefronts(lanes, width + pad, size), pad))
         .min()
         .filter(|&(best, _)| best * 10 < unpadded * 9)
         .map_or(0, |(_, pad)| pad)
 }
 
 /// Passes through shared memory that a warp needs for one access: `lanes.0` lanes take consecutive cells of a row, the
-/// next as many the row `lanes.1` further on, rows lying `pitch` cells apart. There are 32 banks of 4 bytes.
-fn wavefronts((lanes, rows): (usize, usize), pitch: usize, dtype: DType) -> usize {
-    let banks = 128 / dtype.size();
+/// next as many the row `lanes.1` further on, rows lying `pitch` cells apart. A cell takes `size`
+/// bytes; there are 32 banks of 4.
+fn wavefronts((lanes, rows): (usize, usize), pitch: usize, size: usize) -> usize {
+    let banks = 128 / size;
     (0..LANES)
         .collect::<Vec<_>>()
         .chunks(banks)
@@ -232,13 +232,13 @@ mod tests {
     #[test]
     fn rows_are_padded_only_where_lanes_would_conflict() {
         // A whole warp along a row never conflicts; f64 takes two passes for its 256 bytes.
-        assert_eq!(wavefronts((32, 4), 34, DType::F32), 1);
-        assert_eq!(wavefronts((32, 4), 34, DType::F64), 2);
-        assert_eq!(padding(34, (32, 4), DType::F32), 0);
+        assert_eq!(wavefronts((32, 4), 34, 4), 1);
+        assert_eq!(wavefronts((32, 4), 34, 8), 2);
+        assert_eq!(padding(34, (32, 4), 4), 0);
         // Eight lanes a row, rows 4 * 16 cells apart: all four groups of lanes start in the same bank.
-        assert_eq!(wavefronts((8, 4), 16, DType::F32), 4);
-        let pad = padding(16, (8, 4), DType::F32);
-        assert_eq!((pad, wavefronts((8, 4), 16 + pad, DType::F32)), (2, 1));
+        assert_eq!(wavefronts((8, 4), 16, 4), 4);
+        let pad = padding(16, (8, 4), 4);
+        assert_eq!((pad, wavefronts((8, 4), 16 + pad, 4)), (2, 1));
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub fn compare<T: Element>(found: &[T], expected: &Expected, extents: &[usize]) 
             largest = largest.max(e.abs());
             if error > result.max_abs_error {
                 result.max_abs_error = error;
-                result.max_ulp_error = error / T::ulp(e);
+                result.max_ulp_error = error / T::DTYPE.ulp(e);
                 result.worst = Some(place(cell, f, e));
             }
             // A bound that is NaN excuses nothing.

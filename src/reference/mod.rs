@@ -29,7 +29,7 @@ pub struct Expected {
 ///
 /// The input must hold `stencil.cells()` values; shorter ones give a shorter, meaningless result, never a panic.
 pub fn run(stencil: &Stencil, input: &[f64], steps: u64) -> Expected {
-    let unit = stencil.dtype().unit_roundoff();
+    let unit = stencil.precision().unit_roundoff();
     let kept = kept(stencil);
     let mut values = input.to_vec();
     let mut bound = 0.0;
@@ -117,18 +117,18 @@ impl Pass<'_> {
                         };
                     }
                     Entry::Constant(v) => {
-                        add(v);
+                        add(v.re);
                         return Term {
                             value: sum,
                             magnitude,
                         };
                     }
                     Entry::Dirichlet(v) => {
-                        add(2.0 * v);
+                        add(2.0 * v.re);
                         sign = -sign;
                     }
                     Entry::Neumann(g) => {
-                        add((2 * face.k - 1) as f64 * self.stencil.spacing()[axis] * g);
+                        add((2 * face.k - 1) as f64 * self.stencil.spacing()[axis] * g.re);
                     }
                     _ => {}
                 }

@@ -9,7 +9,12 @@
 //! leaves outside is mapped again by the rule of the face beyond which it then lies, so halos wider than the grid need no
 //! rule of their own. Axes are independent of each other; outside along several of them, the slowest maps first.
 //!
+//! All numbers here are real. A complex grid has such rules twice, for the real and for the imaginary parts, which differ
+//! in offsets and slopes alone.
+//!
 //! `fixed` is not about values outside but about which cells are computed: [`AxisBoundary::active`].
+
+use crate::complex::Weight;
 
 /// Where the value beyond a face comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +71,13 @@ impl Face {
 }
 
 impl super::Entry {
-    /// The rule that this entry stands for, along an axis with this spacing.
-    pub(super) fn face(self, spacing: f64) -> Face {
+    /// The rule that this entry stands for, along an axis with this spacing, for the part of values that `part` takes.
+    pub(super) fn face(self, spacing: f64, part: impl Fn(Weight) -> f64) -> Face {
         use super::Entry as E;
         match self {
-            E::Zero => E::Constant(0.0).face(spacing),
+            E::Zero => Face::copy(Source::Nothing),
             E::Constant(v) => Face {
-                offset: v,
+                offset: part(v),
                 ..Face::copy(Source::Nothing)
             },
             E::Replicate => Face::copy(Source::Edge),
@@ -81,11 +86,11 @@ impl super::Entry {
             E::Periodic => Face::copy(Source::Periodic),
             E::Dirichlet(v) => Face {
                 scale: -1.0,
-                offset: 2.0 * v,
+                offset: 2.0 * part(v),
                 ..Face::copy(Source::HalfSample)
             },
             E::Neumann(g) => Face {
-                slope: spacing * g,
+                slope: spacing * part(g),
                 ..Face::copy(Source::HalfSample)
             },
             E::Fixed => Face::copy(Source::Unread),
@@ -234,8 +239,8 @@ mod tests {
 
     fn row(lo: Entry, hi: Entry, n: usize, from: i64, to: i64) -> Vec<f64> {
         let axis = AxisBoundary {
-            lo: lo.face(0.5),
-            hi: hi.face(0.5),
+            lo: lo.face(0.5, |v| v.re),
+            hi: hi.face(0.5, |v| v.re),
         };
         let u: Vec<f64> = (1..=n).map(|v| v as f64).collect();
         (from..to)
@@ -253,15 +258,21 @@ mod tests {
     #[test]
     fn each_entry_gives_the_row_of_the_contract() {
         assert_eq!(both(Entry::Zero), [0., 0., 1., 2., 3., 4., 0., 0.]);
-        assert_eq!(both(Entry::Constant(9.)), [9., 9., 1., 2., 3., 4., 9., 9.]);
+        assert_eq!(
+            both(Entry::Constant(9.0.into())),
+            [9., 9., 1., 2., 3., 4., 9., 9.]
+        );
         assert_eq!(both(Entry::Replicate), [1., 1., 1., 2., 3., 4., 4., 4.]);
         assert_eq!(both(Entry::Reflect), [2., 1., 1., 2., 3., 4., 4., 3.]);
         assert_eq!(both(Entry::Mirror), [3., 2., 1., 2., 3., 4., 3., 2.]);
         assert_eq!(both(Entry::Periodic), [3., 4., 1., 2., 3., 4., 1., 2.]);
         // 2·5 − u, and u + (2k−1)·0.5·10.
-        assert_eq!(both(Entry::Dirichlet(5.)), [8., 9., 1., 2., 3., 4., 6., 7.]);
         assert_eq!(
-            both(Entry::Neumann(10.)),
+            both(Entry::Dirichlet(5.0.into())),
+            [8., 9., 1., 2., 3., 4., 6., 7.]
+        );
+        assert_eq!(
+            both(Entry::Neumann(10.0.into())),
             [17., 6., 1., 2., 3., 4., 9., 18.]
         );
     }
@@ -283,7 +294,7 @@ mod tests {
         );
         // Reflected by the low face onto cell 1, beyond the high face of an extent of 1: 2·5 − u.
         assert_eq!(
-            row(Entry::Reflect, Entry::Dirichlet(5.), 1, -2, 0),
+            row(Entry::Reflect, Entry::Dirichlet(5.0.into()), 1, -2, 0),
             [9., 1.]
         );
     }
@@ -291,8 +302,8 @@ mod tests {
     #[test]
     fn cells_whose_taps_pass_a_fixed_face_are_not_active() {
         let axis = |lo: Entry, hi: Entry| AxisBoundary {
-            lo: lo.face(1.0),
-            hi: hi.face(1.0),
+            lo: lo.face(1.0, |v| v.re),
+            hi: hi.face(1.0, |v| v.re),
         };
         let reach = Reach { lo: 2, hi: 1 };
         assert_eq!(axis(Entry::Fixed, Entry::Fixed).active(reach, 9), (2, 8));

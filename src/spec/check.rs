@@ -3,30 +3,34 @@
 //! They hold for specs read from JSON and for those built in Rust alike.
 
 use super::entry::{AxisEntry, BoundarySpec, Entry};
-use super::{Initial, Spec, SpecError};
+use super::{Initial, Spec, SpecError, Update};
 
 /// Refuses options that are impossible on a grid of `rank` axes, or not in this version.
 pub(super) fn options(spec: &Spec, rank: usize) -> Result<(), SpecError> {
-    for (flag, path) in [
-        (spec.weights_at_run_time, "weights_at_run_time"),
-        (spec.ignore_nan, "ignore_nan"),
-    ] {
-        if flag {
-            return Err(SpecError::new(
-                path,
-                "found true",
-                "this version does not support it; leave it out",
-            ));
-        }
-    }
-    if let Some(other) = spec.output_dtype.filter(|&d| d != spec.dtype) {
+    let output = spec.output_dtype.unwrap_or(spec.dtype);
+    if output.is_complex() != spec.dtype.is_complex() {
         return Err(SpecError::new(
             "output_dtype",
-            format!("found {other}"),
-            format!(
-                "this version stores results in the type of the grid, {}",
-                spec.dtype
-            ),
+            format!("found {output}, where the grid is {}", spec.dtype),
+            if output.is_complex() {
+                "give the grid a complex dtype as well; real files are read into it"
+            } else {
+                "a complex grid has complex results: c64 or c128"
+            },
+        ));
+    }
+    if spec.overflow.is_some() && !spec.dtype.is_integer() && !output.is_integer() {
+        return Err(SpecError::new(
+            "overflow",
+            format!("given, where the grid is {}", spec.dtype),
+            "it says what integer types do with values that they do not hold: leave it out",
+        ));
+    }
+    if spec.ignore_nan && (spec.dtype.is_integer() || spec.dtype.is_complex()) {
+        return Err(SpecError::new(
+            "ignore_nan",
+            format!("found true, where the grid is {}", spec.dtype),
+            "it is for f16, bf16, f32 and f64: leave it out",
         ));
     }
     let schedule = &spec.schedule;
@@ -70,6 +74,56 @@ pub(super) fn options(spec: &Spec, rank: usize) -> Result<(), SpecError> {
             format!("{} entries", tile.len()),
             format!("the grid has {rank} axes: give one entry per axis"),
         ));
+    }
+    Ok(())
+}
+
+/// Refuses weights and boundary values that the types, or `ignore_nan`, have no use for.
+pub(super) fn values(
+    spec: &Spec,
+    updates: &[Update],
+    entries: &[[Entry; 2]],
+) -> Result<(), SpecError> {
+    let remedy = || {
+        format!(
+            "the grid is {}: choose c64 or c128, or a real value",
+            spec.dtype
+        )
+    };
+    if !spec.dtype.is_complex() {
+        let mut taps = updates.iter().flat_map(|u| &u.taps);
+        if let Some(tap) = taps.find(|t| t.imaginary) {
+            return Err(SpecError::new(
+                "stencil",
+                format!("a complex weight at offset {:?}", tap.offset),
+                remedy(),
+            ));
+        }
+        for (axis, faces) in entries.iter().enumerate() {
+            for entry in faces {
+                if let Entry::Constant(v) | Entry::Dirichlet(v) | Entry::Neumann(v) = entry
+                    && !v.is_real()
+                {
+                    return Err(SpecError::new(
+                        format!("boundary[{axis}]"),
+                        format!("the complex value {v}"),
+                        remedy(),
+                    ));
+                }
+            }
+        }
+    }
+    if spec.ignore_nan {
+        for (pass, update) in updates.iter().enumerate() {
+            let sum: f64 = update.taps.iter().map(|t| t.coefficient).sum();
+            if sum.abs() <= 1e-9 * update.gain() {
+                return Err(SpecError::new(
+                    "ignore_nan",
+                    format!("the weights of pass {} add up to {sum}", pass + 1),
+                    "sums are divided by the weights of the cells that are not NaN: they must not add up to 0",
+                ));
+            }
+        }
     }
     Ok(())
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use crate::complex::Weight;
+
 /// What lies beyond the faces: one entry for all, or one per axis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -48,7 +50,7 @@ pub enum Entry {
     /// `0 0 | a b c d | 0 0`
     Zero,
     /// `v v | a b c d | v v`
-    Constant(f64),
+    Constant(Weight),
     /// `a a | a b c d | d d`
     Replicate,
     /// `b a | a b c d | d c`
@@ -58,15 +60,15 @@ pub enum Entry {
     /// `c d | a b c d | a b`; both faces of an axis or neither.
     Periodic,
     /// 2v − (the reflect cell): the value v on the face itself.
-    Dirichlet(f64),
+    Dirichlet(Weight),
     /// (the reflect cell) + (2k−1)·spacing·g: slope g outward.
-    Neumann(f64),
+    Neumann(Weight),
     /// Nothing outside is read: a cell with a tap past such a face keeps its value for ever.
     Fixed,
 }
 
 /// Makes an entry of its value.
-pub(super) type Valued = fn(f64) -> Entry;
+pub(super) type Valued = fn(Weight) -> Entry;
 
 impl Entry {
     /// The entries written as a string: the name first, then what is also accepted.
@@ -97,7 +99,8 @@ impl JsonSchema for Entry {
     fn schema_name() -> Cow<'static, str> {
         "Entry".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = generator.subschema_for::<Weight>();
         let names: Vec<&str> = Self::NAMED
             .iter()
             .flat_map(|(_, names)| names.iter().copied())
@@ -106,7 +109,7 @@ impl JsonSchema for Entry {
         choices.extend(Self::VALUED.iter().map(|(key, _)| {
             serde_json::json!({
                 "type": "object",
-                "properties": {*key: {"type": "number"}},
+                "properties": {*key: value},
                 "required": [key],
                 "additionalProperties": false
             })

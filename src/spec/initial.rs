@@ -9,6 +9,8 @@ use serde::Serialize;
 use super::SpecError;
 use super::node::Node;
 use crate::array::{ArrayError, Element};
+use crate::complex::Complex;
+use crate::dtype::DType;
 
 /// A starting field. Positions and lengths of the Gaussian are fractions of the grid's extents, so that one description
 /// serves any grid.
@@ -27,7 +29,7 @@ pub enum Initial {
         #[serde(default = "tenth")]
         width: f64,
     },
-    /// amplitude · sin(2π · waves · Σ x/extent) over the axes.
+    /// amplitude · sin(2π · waves · Σ x/extent) over the axes; amplitude · exp(2πi · waves · Σ x/extent) on a complex grid.
     PlaneWave {
         /// Height of the wave.
         #[serde(default = "one")]
@@ -45,7 +47,7 @@ pub enum Initial {
         #[serde(default = "eight")]
         size: usize,
     },
-    /// Uniform in [−amplitude, amplitude), the same for the same seed and grid.
+    /// Uniform in [−amplitude, amplitude), both parts of complex cells, the same for the same seed and grid.
     Noise {
         /// Largest magnitude.
         #[serde(default = "one")]
@@ -78,17 +80,16 @@ fn eight() -> usize {
     8
 }
 
-impl Default for Initial {
-    fn default() -> Self {
+impl Initial {
+    /// The default field: a bump of height 1, or of 100 where cells are whole numbers.
+    pub fn of(dtype: DType) -> Self {
         Self::Gaussian {
-            amplitude: one(),
+            amplitude: if dtype.is_integer() { 100.0 } else { one() },
             center: half(),
             width: tenth(),
         }
     }
-}
 
-impl Initial {
     pub(super) fn parse(node: &Node) -> Result<Self, SpecError> {
         let kinds = [
             "gaussian",
@@ -152,7 +153,7 @@ impl Initial {
                 shape: extents.to_vec(),
                 bytes: cells.saturating_mul(T::DTYPE.size()),
             })?;
-        field.resize(cells, T::from_f64(0.0));
+        field.resize(cells, T::default());
         if cells == 0 {
             return Ok(field);
         }
@@ -171,22 +172,33 @@ impl Initial {
             for (x, cell) in out.iter_mut().enumerate() {
                 let own = tables.last().map_or(0.0, |t| t[x]);
                 let axes = lead.iter().copied().chain([own]);
-                *cell = T::from_f64(match *self {
-                    Self::Gaussian { amplitude, .. } => amplitude * axes.product::<f64>(),
+                *cell = T::from_complex(match *self {
+                    Self::Gaussian { amplitude, .. } => (amplitude * axes.product::<f64>()).into(),
                     Self::PlaneWave { amplitude, .. } => {
-                        amplitude * (TAU * axes.sum::<f64>()).sin()
+                        let (sin, cos) = (TAU * axes.sum::<f64>()).sin_cos();
+                        if T::DTYPE.is_complex() {
+                            Complex::new(amplitude * cos, amplitude * sin)
+                        } else {
+                            (amplitude * sin).into()
+                        }
                     }
                     Self::Checkerboard { amplitude, .. } => {
                         if axes.sum::<f64>() % 2.0 == 0.0 {
-                            amplitude
+                            amplitude.into()
                         } else {
-                            -amplitude
+                            (-amplitude).into()
                         }
                     }
                     Self::Noise { amplitude, seed } => {
-                        amplitude * uniform(seed, (r * row + x) as u64)
+                        let part = |seed| amplitude * uniform(seed, (r * row + x) as u64);
+                        let im = if T::DTYPE.is_complex() {
+                            part(!seed)
+                        } else {
+                            0.0
+                        };
+                        Complex::new(part(seed), im)
                     }
-                    Self::Constant { amplitude } => amplitude,
+                    Self::Constant { amplitude } => amplitude.into(),
                 });
             }
         });
@@ -224,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_gaussian_peaks_at_its_centre() {
-        let field: Vec<f64> = Initial::default().field(&[9, 9]).expect("memory");
+        let field: Vec<f64> = Initial::of(DType::F64).field(&[9, 9]).expect("memory");
         let peak = field.iter().copied().fold(f64::MIN, f64::max);
         assert_eq!(peak, 1.0);
         assert_eq!(field[4 * 9 + 4], peak);

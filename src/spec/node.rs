@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::{Map, Number, Value};
 
 use super::SpecError;
+use crate::complex::Weight;
 
 /// A JSON document in which no object has a key twice.
 pub(super) struct Tree(pub(super) Value);
@@ -140,8 +141,29 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.error("a number is needed"))
     }
 
-    pub(super) fn numbers(&self) -> Result<Vec<f64>, SpecError> {
-        self.items("numbers")?.iter().map(Node::number).collect()
+    /// A weight: a number, a non-finite one by name, or a complex one by its parts.
+    pub(super) fn weight(&self) -> Result<Weight, SpecError> {
+        if self.value.is_object() {
+            let f = self.fields(&["re", "im"])?;
+            return Ok(Weight::new(f.need("re")?.real()?, f.need("im")?.real()?));
+        }
+        self.real().map(Weight::from)
+    }
+
+    /// A number, or the name of one that JSON cannot write.
+    fn real(&self) -> Result<f64, SpecError> {
+        match self.value.as_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("nan") => Ok(f64::NAN),
+            Some("inf" | "infinity") => Ok(f64::INFINITY),
+            Some("-inf" | "-infinity") => Ok(f64::NEG_INFINITY),
+            _ => self.value.as_f64().ok_or_else(|| {
+                self.error("a number is needed; also \"nan\", \"inf\", \"-inf\", or {\"re\": …, \"im\": …}")
+            }),
+        }
+    }
+
+    pub(super) fn weights(&self) -> Result<Vec<Weight>, SpecError> {
+        self.items("weights")?.iter().map(Node::weight).collect()
     }
 
     pub(super) fn positive(&self) -> Result<f64, SpecError> {

@@ -8,12 +8,7 @@ use super::node::{Node, Tree};
 use super::parse_stencil::stencil;
 use super::types::{Schedule, Spec, Strategy};
 use super::{Initial, SpecError};
-use crate::dtype::DType;
-
-/// Names of element types that the spec format knows and this version does not compute with.
-const LATER_DTYPES: [&str; 9] = [
-    "f16", "bf16", "u8", "i8", "u16", "i16", "i32", "c64", "c128",
-];
+use crate::dtype::{DType, Overflow};
 
 impl Spec {
     /// Reads a spec from JSON text.
@@ -51,12 +46,6 @@ impl Spec {
             "ignore_nan",
             "fast_math",
         ])?;
-        let dtype = f.or("dtype", Spec::default_dtype(), dtype)?;
-        if let Some(node) = f.get("overflow") {
-            return Err(
-                node.error("overflow applies to integer types; leave it out for f32 and f64")
-            );
-        }
         Ok(Spec {
             output_dtype: f.or("output_dtype", None, |n| self::dtype(n).map(Some))?,
             name: f.or("name", Spec::default_name(), |n| Ok(n.text()?.to_owned()))?,
@@ -67,7 +56,8 @@ impl Spec {
                     .collect::<Result<_, _>>()
                     .map(Some)
             })?,
-            dtype,
+            dtype: f.or("dtype", Spec::default_dtype(), dtype)?,
+            overflow: f.or("overflow", None, |n| overflow(n).map(Some))?,
             stencil: stencil(&f.need("stencil")?)?,
             boundary: f.or("boundary", BoundarySpec::default(), boundary)?,
             steps: f.or("steps", Spec::default_steps(), |n| n.count(0))?,
@@ -89,13 +79,26 @@ impl<'de> Deserialize<'de> for Spec {
 
 fn dtype(node: &Node) -> Result<DType, SpecError> {
     match node.value.as_str() {
-        Some("f32") => Ok(DType::F32),
-        Some("f64") => Ok(DType::F64),
-        Some(name) if LATER_DTYPES.contains(&name) => {
-            Err(node.error("this version computes in \"f32\" and \"f64\"; choose one of them"))
-        }
-        _ => node.choice(&["f32", "f64"]).map(|_| DType::F32),
+        Some(wide @ ("i64" | "u64")) => Err(node.error(format!(
+            "{wide} does not fit the 53 bits that arithmetic in f64 keeps, so results could not be exact: choose \"f64\" \
+             (exact up to 2^53; files of {wide} are read into it) or \"i32\""
+        ))),
+        Some("u32") => Err(node.error("choose \"f64\", which holds all its values, or \"i32\"")),
+        text => match text.and_then(DType::from_name) {
+            Some(dtype) => Ok(dtype),
+            None => node
+                .choice(&DType::ALL.map(DType::name))
+                .map(|_| Spec::default_dtype()),
+        },
     }
+}
+
+fn overflow(node: &Node) -> Result<Overflow, SpecError> {
+    Ok(match node.choice(&["saturate", "wrap", "error"])? {
+        "wrap" => Overflow::Wrap,
+        "error" => Overflow::Error,
+        _ => Overflow::Saturate,
+    })
 }
 
 fn boundary(node: &Node) -> Result<BoundarySpec, SpecError> {
@@ -129,7 +132,7 @@ fn entry(node: &Node) -> Result<Entry, SpecError> {
             .iter()
             .filter_map(|(key, make)| f.get(key).map(|value| (value, make)));
         return match (given.next(), given.next()) {
-            (Some((value, make)), None) => value.number().map(make),
+            (Some((value, make)), None) => value.weight().map(make),
             _ => {
                 Err(node.error("exactly one of \"constant\", \"dirichlet\", \"neumann\" is needed"))
             }

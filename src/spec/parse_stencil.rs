@@ -6,6 +6,7 @@ use super::types::{
     default_diffusivity, default_order, default_spacing, default_truncate,
 };
 use super::{MAX_OFFSET, SpecError};
+use crate::complex::Weight;
 
 pub(super) fn stencil(node: &Node) -> Result<StencilSpec, SpecError> {
     let kind = |key: &str| {
@@ -59,16 +60,16 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
                     radius if radius <= MAX_OFFSET as usize => Ok(radius),
                     _ => Err(n.error(format!("a radius of at most {MAX_OFFSET} is needed"))),
                 })?,
-                center: f.need("center")?.number()?,
+                center: f.need("center")?.weight()?,
                 arms: if entries.iter().any(Node::is_list) {
                     Arms::PerAxis(
                         entries
                             .iter()
-                            .map(Node::numbers)
+                            .map(Node::weights)
                             .collect::<Result<_, _>>()?,
                     )
                 } else {
-                    Arms::Same(arms.numbers()?)
+                    Arms::Same(arms.weights()?)
                 },
             }
         }
@@ -93,7 +94,7 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
             Shape::Separable {
                 weights: filters
                     .iter()
-                    .map(Node::numbers)
+                    .map(Node::weights)
                     .collect::<Result<_, _>>()?,
                 origin: origin(&f)?,
                 operation: operation(&f)?,
@@ -170,7 +171,7 @@ fn point(node: &Node) -> Result<Point, SpecError> {
     let offset = f.need("offset")?.items("whole numbers, one per axis")?;
     Ok(Point {
         offset: offset.iter().map(Node::integer).collect::<Result<_, _>>()?,
-        weight: f.need("weight")?.number()?,
+        weight: f.need("weight")?.weight()?,
     })
 }
 
@@ -206,13 +207,13 @@ fn nested(node: &Node) -> Result<Nested, SpecError> {
         node: &Node,
         level: usize,
         extents: &mut Vec<usize>,
-        values: &mut Vec<f64>,
+        values: &mut Vec<Weight>,
     ) -> Result<(), SpecError> {
         if !node.is_list() {
             if level != extents.len() {
                 return Err(node.error(format!("weights are nested {} deep here", extents.len())));
             }
-            values.push(node.number()?);
+            values.push(node.weight()?);
             return Ok(());
         }
         let items = node.items("weights")?;

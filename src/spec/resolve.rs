@@ -3,9 +3,10 @@
 use super::SpecError;
 use super::types::{Arms, Operation, PerAxis, Preset, Shape, StencilSpec};
 use super::weights::Filter;
+use crate::complex::Weight;
 
 /// Taps of one pass: offset and weight.
-pub(super) type Taps = Vec<(Vec<i64>, f64)>;
+pub(super) type Taps = Vec<(Vec<i64>, Weight)>;
 
 /// The distance between cells along each axis: the preset's, else 1.
 pub(super) fn spacing(stencil: &StencilSpec, rank: usize) -> Result<Vec<f64>, SpecError> {
@@ -70,7 +71,7 @@ pub(super) fn passes(
                             Operation::Convolve => first[axis] - k,
                         };
                     }
-                    taps.push((offset, w));
+                    taps.push((offset, operation.applied(w)));
                 }
                 Ok(vec![taps])
             }
@@ -94,12 +95,23 @@ pub(super) fn passes(
                 operation,
             } => separable(rank, weights, origin, *operation),
         },
-        StencilSpec::Preset(preset) => from_preset(preset, rank, spacing),
+        StencilSpec::Preset(preset) => {
+            let passes = from_preset(preset, rank, spacing)?;
+            let odd = passes.iter().flatten().find(|(_, w)| !w.is_finite());
+            match odd {
+                None => Ok(passes),
+                Some((offset, w)) => Err(SpecError::new(
+                    "stencil",
+                    format!("the weight {w} at offset {offset:?}"),
+                    "its parameters give weights out of the range of f64: choose others, or another spacing",
+                )),
+            }
+        }
     }
 }
 
-fn star(rank: usize, radius: usize, center: f64, arms: &Arms) -> Result<Taps, SpecError> {
-    let per_axis: Vec<&[f64]> = match arms {
+fn star(rank: usize, radius: usize, center: Weight, arms: &Arms) -> Result<Taps, SpecError> {
+    let per_axis: Vec<&[Weight]> = match arms {
         Arms::Same(arms) => {
             if arms.len() != radius {
                 return Err(SpecError::new(
@@ -153,7 +165,7 @@ fn star(rank: usize, radius: usize, center: f64, arms: &Arms) -> Result<Taps, Sp
 
 fn separable(
     rank: usize,
-    weights: &[Vec<f64>],
+    weights: &[Vec<Weight>],
     origin: &PerAxis<i64>,
     operation: Operation,
 ) -> Result<Vec<Taps>, SpecError> {
@@ -173,34 +185,42 @@ fn separable(
     }
     let extents: Vec<usize> = weights.iter().map(Vec::len).collect();
     let first = firsts(&extents, origin, operation)?;
-    let filters = weights.iter().zip(first).map(|(w, first)| match operation {
-        Operation::Correlate => Filter {
-            first,
-            weights: w.clone(),
-        },
-        Operation::Convolve => Filter {
-            first: first - (w.len() as i64 - 1),
-            weights: w.iter().rev().copied().collect(),
-        },
+    let lines = weights.iter().zip(first).map(|(w, first)| {
+        let offset = |k: usize| match operation {
+            Operation::Correlate => first + k as i64,
+            Operation::Convolve => first - k as i64,
+        };
+        let weights = w.iter().enumerate();
+        weights
+            .map(|(k, &w)| (offset(k), operation.applied(w)))
+            .collect()
     });
-    Ok(chain(rank, filters.enumerate()))
+    Ok(chain(rank, lines.enumerate()))
 }
 
 /// Passes along the given axes in the given order; passes that change nothing are left out unless all do.
-fn chain(rank: usize, filters: impl Iterator<Item = (usize, Filter)>) -> Vec<Taps> {
-    let mut passes: Vec<Taps> = filters
-        .filter(|(_, filter)| !filter.is_identity())
-        .map(|(axis, filter)| along(rank, axis, &filter))
+fn chain(rank: usize, lines: impl Iterator<Item = (usize, Line)>) -> Vec<Taps> {
+    let one = Weight::from(1.0);
+    let is_identity = |line: &Line| {
+        line.iter()
+            .all(|&(k, w)| w == if k == 0 { one } else { Weight::default() })
+            && line.iter().any(|&(k, _)| k == 0)
+    };
+    let mut passes: Vec<Taps> = lines
+        .filter(|(_, line)| !is_identity(line))
+        .map(|(axis, line)| along(rank, axis, line))
         .collect();
     if passes.is_empty() {
-        passes.push(vec![(vec![0; rank], 1.0)]);
+        passes.push(vec![(vec![0; rank], one)]);
     }
     passes
 }
 
-fn along(rank: usize, axis: usize, filter: &Filter) -> Taps {
-    filter
-        .taps()
+/// A filter along one axis: offsets and weights.
+type Line = Vec<(i64, Weight)>;
+
+fn along(rank: usize, axis: usize, line: Line) -> Taps {
+    line.into_iter()
         .map(|(k, w)| {
             let mut offset = vec![0; rank];
             offset[axis] = k;
@@ -284,9 +304,7 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
         (0..rank)
             .flat_map(|axis| {
                 let factor = factor / (spacing[axis] * spacing[axis]);
-                along(rank, axis, &d2)
-                    .into_iter()
-                    .map(move |(offset, w)| (offset, factor * w))
+                along(rank, axis, d2.line(factor))
             })
             .collect()
     };
@@ -299,7 +317,7 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
             ..
         } => {
             let mut taps = laplacian(*accuracy, dt * diffusivity);
-            taps.push((vec![0; rank], 1.0));
+            taps.push((vec![0; rank], Weight::from(1.0)));
             vec![taps]
         }
         Preset::Derivative {
@@ -310,12 +328,8 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
         } => {
             let axis = on_axis(*axis)?;
             let factor = spacing[axis].powi(-(*order as i32));
-            let taps = along(rank, axis, &Filter::central_difference(*order, *accuracy));
-            vec![
-                taps.into_iter()
-                    .map(|(offset, w)| (offset, factor * w))
-                    .collect(),
-            ]
+            let difference = Filter::central_difference(*order, *accuracy);
+            vec![along(rank, axis, difference.line(factor))]
         }
         Preset::Gaussian { sigma, truncate } => {
             let sigmas = each(sigma, rank, "stencil.sigma")?;
@@ -332,7 +346,7 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
                 rank,
                 sigmas
                     .iter()
-                    .map(|&s| Filter::gaussian(s, *truncate))
+                    .map(|&s| Filter::gaussian(s, *truncate).line(1.0))
                     .enumerate(),
             )
         }
@@ -348,17 +362,30 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
                     format!("a size from 1 to {} is needed", super::MAX_OFFSET),
                 ));
             }
-            chain(rank, sizes.iter().map(|&n| Filter::mean(n)).enumerate())
+            chain(
+                rank,
+                sizes.iter().map(|&n| Filter::mean(n).line(1.0)).enumerate(),
+            )
         }
         Preset::Sobel { axis } => {
             let axis = on_axis(*axis)?;
             let order = std::iter::once(axis).chain((0..rank).filter(|&other| other != axis));
             chain(
                 rank,
-                order.map(|other| (other, Filter::sobel(other == axis))),
+                order.map(|other| (other, Filter::sobel(other == axis).line(1.0))),
             )
         }
     })
+}
+
+impl Operation {
+    /// The weight as it multiplies: correlation conjugates it.
+    fn applied(self, weight: Weight) -> Weight {
+        match self {
+            Self::Correlate => weight.conj(),
+            Self::Convolve => weight,
+        }
+    }
 }
 
 fn each<T: Clone>(value: &PerAxis<T>, rank: usize, path: &str) -> Result<Vec<T>, SpecError> {

@@ -8,8 +8,9 @@ use super::boundary::{AxisBoundary, Reach};
 use super::entry::Entry;
 use super::{Initial, Schedule, Spec, SpecError};
 use super::{check, resolve};
-use crate::array::{Array, ArrayError, Data};
-use crate::dtype::DType;
+use crate::array::{Array, ArrayError, with_element};
+use crate::complex::Weight;
+use crate::dtype::{DType, Overflow, Precision};
 
 /// The largest offset of a tap along an axis, in cells.
 pub const MAX_OFFSET: i64 = 65_535;
@@ -18,18 +19,22 @@ pub const MAX_OFFSET: i64 = 65_535;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldId(pub usize);
 
-/// One term of an update: coefficient · field(cell + offset).
+/// One term of an update: coefficient · field(cell + offset). A complex weight is two terms, one for each part that is
+/// not zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tap {
     /// The field that is read.
     pub field: FieldId,
     /// Offset from the cell, one entry per axis, slowest first.
     pub offset: Vec<i64>,
-    /// The weight.
+    /// The weight, or a part of it.
     pub coefficient: f64,
+    /// Whether the coefficient is multiplied by i: the imaginary part of a complex weight.
+    pub imaginary: bool,
 }
 
-/// One sum over taps; taps are in lexicographic order of their offsets, none twice, none with weight zero.
+/// One sum over taps; taps are in lexicographic order of their offsets, real part first, none twice. None has weight zero
+/// unless weights may change at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
     /// The field that is written.
@@ -59,6 +64,8 @@ pub struct Stencil {
     pub(crate) extents: Vec<usize>,
     pub(crate) updates: Vec<Update>,
     pub(crate) boundary: Vec<AxisBoundary>,
+    pub(crate) imaginary_boundary: Vec<AxisBoundary>,
+    pub(crate) precision: Precision,
     pub(crate) entries: Vec<[Entry; 2]>,
     pub(crate) spacing: Vec<f64>,
 }
@@ -88,7 +95,7 @@ impl Stencil {
         let cells = extents
             .iter()
             .try_fold(1usize, |product, &n| product.checked_mul(n.max(1)))
-            .and_then(|cells| cells.checked_mul(spec.dtype.size()))
+            .and_then(|cells| cells.checked_mul(spec.widest_cell()))
             .filter(|&bytes| bytes <= isize::MAX as usize);
         if cells.is_none() {
             return Err(SpecError::new(
@@ -101,23 +108,28 @@ impl Stencil {
         let spacing = resolve::spacing(&spec.stencil, rank)?;
         let passes = resolve::passes(&spec.stencil, rank, &spacing)?;
         let entries = check::entries(&spec.boundary, rank)?;
-        let boundary = entries
-            .iter()
-            .zip(&spacing)
-            .map(|([lo, hi], &h)| AxisBoundary {
-                lo: lo.face(h),
-                hi: hi.face(h),
-            })
-            .collect();
-        let updates = passes
+        let boundary = |part: fn(Weight) -> f64| {
+            let faces = entries.iter().zip(&spacing);
+            faces
+                .map(|([lo, hi], &h)| AxisBoundary {
+                    lo: lo.face(h, part),
+                    hi: hi.face(h, part),
+                })
+                .collect()
+        };
+        let updates: Vec<Update> = passes
             .into_iter()
-            .map(|taps| update(taps, rank))
+            .map(|taps| update(taps, rank, spec.weights_at_run_time))
             .collect::<Result<_, _>>()?;
+        check::values(spec, &updates, &entries)?;
+        let gain = updates.iter().map(Update::gain).product();
         Ok(Self {
+            precision: precision(spec, gain),
+            boundary: boundary(|v| v.re),
+            imaginary_boundary: boundary(|v| v.im),
             spec: spec.clone(),
             extents,
             updates,
-            boundary,
             entries,
             spacing,
         })
@@ -153,12 +165,50 @@ impl Stencil {
         self.spec.dtype
     }
 
+    /// Type of the cells of the result.
+    pub fn output_dtype(&self) -> DType {
+        self.spec.output_dtype.unwrap_or(self.spec.dtype)
+    }
+
+    /// The floating-point type in which steps are computed: f32 for f16, bf16, f32, c64 and integers of up to 16 bits;
+    /// f64 for all others, and for those integers where f32 would not hold every sum that their range and the weights allow.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Bytes of a value while it is computed: one number, or two for the parts of a complex one, and for a sum with the
+    /// sum of its weights where NaN is left out.
+    pub fn value_bytes(&self) -> usize {
+        let numbers = 1 + usize::from(self.dtype().is_complex() || self.ignores_nan());
+        numbers * self.precision.size()
+    }
+
+    /// What becomes of values that an integer type does not hold.
+    pub fn overflow(&self) -> Overflow {
+        self.spec.overflow.unwrap_or_default()
+    }
+
+    /// Whether NaN cells are left out of sums, which are then divided by the weights that were not.
+    pub fn ignores_nan(&self) -> bool {
+        self.spec.ignore_nan
+    }
+
+    /// Whether weights may change without compiling anew.
+    pub fn weights_at_run_time(&self) -> bool {
+        self.spec.weights_at_run_time
+    }
+
     /// The updates of one step, in order.
     pub fn updates(&self) -> &[Update] {
         &self.updates
     }
 
-    /// The rules beyond the faces, one per axis.
+    /// The rules beyond the faces for the imaginary parts of a complex grid, one per axis.
+    pub fn imaginary_boundary(&self) -> &[AxisBoundary] {
+        &self.imaginary_boundary
+    }
+
+    /// The rules beyond the faces, one per axis; of a complex grid, for the real parts.
     pub fn boundary(&self) -> &[AxisBoundary] {
         &self.boundary
     }
@@ -180,7 +230,9 @@ impl Stencil {
 
     /// The starting field where there is no input.
     pub fn initial(&self) -> Initial {
-        self.spec.initial.unwrap_or_default()
+        self.spec
+            .initial
+            .unwrap_or_else(|| Initial::of(self.dtype()))
     }
 
     /// The starting field on the grid, in its type.
@@ -188,10 +240,9 @@ impl Stencil {
     /// # Errors
     /// [`ArrayError`] if there is no memory for it.
     pub fn starting_field(&self) -> Result<Array, ArrayError> {
-        let data = match self.dtype() {
-            DType::F32 => Data::F32(self.initial().field(&self.extents)?),
-            DType::F64 => Data::F64(self.initial().field(&self.extents)?),
-        };
+        let data = with_element!(self.dtype(), T => {
+            <T as crate::array::Element>::wrap(self.initial().field(&self.extents)?)
+        });
         Array::new(self.extents.clone(), data)
     }
 
@@ -237,22 +288,62 @@ impl Stencil {
     }
 }
 
-/// Sorts taps, adds repeated offsets up and drops exact zeros.
-fn update(mut taps: Vec<(Vec<i64>, f64)>, rank: usize) -> Result<Update, SpecError> {
-    taps.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut merged: Vec<Tap> = Vec::new();
-    for (offset, coefficient) in taps {
-        match merged.last_mut().filter(|last| last.offset == offset) {
-            Some(last) => last.coefficient += coefficient,
-            None => merged.push(Tap {
-                field: FieldId(0),
-                offset,
-                coefficient,
-            }),
+/// The precision in which a spec is computed, its passes together enlarging values by at most `gain`.
+fn precision(spec: &Spec, gain: f64) -> Precision {
+    let output = spec.output_dtype.unwrap_or(spec.dtype);
+    let exact = 2f64.powi(f32::MANTISSA_DIGITS as i32);
+    // A sum of whole numbers is exact as long as it has no more digits than the significand; a gain of NaN proves nothing.
+    let fits = spec
+        .dtype
+        .range()
+        .is_none_or(|(least, most)| gain.max(1.0) * most.max(-least) <= exact);
+    match spec.dtype.precision().max(output.precision()) {
+        Precision::Single if fits => Precision::Single,
+        _ => Precision::Double,
+    }
+}
+
+/// Sorts taps, adds repeated offsets up, drops exact zeros unless they are to be `kept`, and takes complex weights apart.
+fn update(
+    mut weights: Vec<(Vec<i64>, Weight)>,
+    rank: usize,
+    kept: bool,
+) -> Result<Update, SpecError> {
+    weights.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut merged: Vec<(Vec<i64>, Weight)> = Vec::new();
+    for (offset, weight) in weights {
+        match merged.last_mut().filter(|last| last.0 == offset) {
+            Some(last) => {
+                let sum = last.1 + weight;
+                if last.1.is_finite() && weight.is_finite() && !sum.is_finite() {
+                    return Err(SpecError::new(
+                        "stencil",
+                        format!("weights at offset {offset:?} that add up to {sum}"),
+                        "the sum of finite weights must be finite",
+                    ));
+                }
+                last.1 = sum;
+            }
+            None => merged.push((offset, weight)),
         }
     }
-    merged.retain(|tap| tap.coefficient != 0.0);
-    let far = merged
+    let mut taps = Vec::with_capacity(merged.len());
+    // With weights that may change, all have both parts as soon as one has.
+    let complex = merged.iter().any(|(_, weight)| !weight.is_real());
+    for (offset, weight) in merged {
+        let parts = [(weight.re, false), (weight.im, true)];
+        for (coefficient, imaginary) in parts {
+            if coefficient != 0.0 || kept && (complex || !imaginary) {
+                taps.push(Tap {
+                    field: FieldId(0),
+                    offset: offset.clone(),
+                    coefficient,
+                    imaginary,
+                });
+            }
+        }
+    }
+    let far = taps
         .iter()
         .flat_map(|tap| &tap.offset)
         .find(|o| o.unsigned_abs() > MAX_OFFSET.unsigned_abs());
@@ -263,18 +354,10 @@ fn update(mut taps: Vec<(Vec<i64>, f64)>, rank: usize) -> Result<Update, SpecErr
             format!("offsets reach at most {MAX_OFFSET} cells along an axis"),
         ));
     }
-    if let Some(tap) = merged.iter().find(|tap| !tap.coefficient.is_finite()) {
-        return Err(SpecError::new(
-            "stencil",
-            format!("the weight {} at offset {:?}", tap.coefficient, tap.offset),
-            "weights are finite numbers: choose others, or another spacing",
-        ));
-    }
     let reach = (0..rank)
         .map(|axis| {
             let side = |sign: i64| {
-                merged
-                    .iter()
+                taps.iter()
                     .map(|tap| (sign * tap.offset[axis]).max(0))
                     .max()
                     .unwrap_or(0) as usize
@@ -287,7 +370,7 @@ fn update(mut taps: Vec<(Vec<i64>, f64)>, rank: usize) -> Result<Update, SpecErr
         .collect();
     Ok(Update {
         target: FieldId(0),
-        taps: merged,
+        taps,
         reach,
     })
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::{BoundarySpec, Initial};
-use crate::dtype::DType;
+use crate::complex::Weight;
+use crate::dtype::{DType, Overflow};
 
 /// The description of a stencil computation, as a user writes it (JSON or Rust).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -24,10 +25,14 @@ pub struct Spec {
     /// Type of the cells.
     #[serde(default = "Spec::default_dtype")]
     pub dtype: DType,
-    /// Type of the result, which in this version must be that of the cells.
+    /// Type of the result, where it is not that of the cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DType")]
     pub output_dtype: Option<DType>,
+    /// What becomes of values that an integer type does not hold; saturate if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Overflow")]
+    pub overflow: Option<Overflow>,
     /// The stencil: a shape with weights, or a preset.
     pub stencil: StencilSpec,
     /// What lies beyond the faces of the grid.
@@ -46,10 +51,10 @@ pub struct Spec {
     /// Allow approximate division and square roots, and flush denormals to zero.
     #[serde(default)]
     pub fast_math: bool,
-    /// Weights as run-time data instead of literals (not supported by this version: must be false).
+    /// Weights as data of the compiled kernel instead of literals, to be changed without compiling anew.
     #[serde(default)]
     pub weights_at_run_time: bool,
-    /// Normalised convolution that leaves NaN cells out (not supported by this version: must be false).
+    /// Normalised convolution: NaN cells are left out, and the sum is divided by the weights that were not.
     #[serde(default)]
     pub ignore_nan: bool,
 }
@@ -62,6 +67,7 @@ impl Spec {
             grid: Some(grid.into()),
             dtype: Self::default_dtype(),
             output_dtype: None,
+            overflow: None,
             stencil: stencil.into(),
             boundary: BoundarySpec::default(),
             steps: Self::default_steps(),
@@ -71,6 +77,13 @@ impl Spec {
             weights_at_run_time: false,
             ignore_nan: false,
         }
+    }
+
+    /// Bytes of the widest cell of an array that a run needs.
+    pub(super) fn widest_cell(&self) -> usize {
+        self.output_dtype
+            .map_or(0, DType::size)
+            .max(self.dtype.size())
     }
 
     pub(super) fn default_name() -> String {
@@ -117,7 +130,7 @@ pub enum Shape {
         /// Length of the arms in cells.
         radius: usize,
         /// Weight of the cell itself.
-        center: f64,
+        center: Weight,
         /// Weights of the arms.
         arms: Arms,
     },
@@ -140,7 +153,7 @@ pub enum Shape {
     /// One 1-D filter per axis, applied axis by axis, slowest first.
     Separable {
         /// The filters.
-        weights: Vec<Vec<f64>>,
+        weights: Vec<Vec<Weight>>,
         /// Added to the centre ⌊n/2⌋ of each filter.
         #[serde(default)]
         origin: PerAxis<i64>,
@@ -155,16 +168,31 @@ pub enum Shape {
 #[serde(untagged)]
 pub enum Arms {
     /// `w1..wr`, the same on every axis and both sides.
-    Same(Vec<f64>),
+    Same(Vec<Weight>),
     /// Per axis `w1..wr` (both sides) or offsets `-r..-1, 1..r`.
-    PerAxis(Vec<Vec<f64>>),
+    PerAxis(Vec<Vec<Weight>>),
+}
+
+impl Arms {
+    /// The same weights on every axis and both sides.
+    pub fn same<W: Into<Weight>>(arms: impl IntoIterator<Item = W>) -> Self {
+        Self::Same(arms.into_iter().map(Into::into).collect())
+    }
+
+    /// Weights of each axis, slowest first.
+    pub fn per_axis<A: IntoIterator<Item: Into<Weight>>>(
+        arms: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let axis = |arms: A| arms.into_iter().map(Into::into).collect();
+        Self::PerAxis(arms.into_iter().map(axis).collect())
+    }
 }
 
 /// How a box reads its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// Weight k reads offset k − c.
+    /// Weight k reads offset k − c; complex weights are conjugated.
     #[default]
     Correlate,
     /// Weight k reads offset c − k.
@@ -178,7 +206,7 @@ pub struct Point {
     /// Offset from the cell, one entry per axis.
     pub offset: Vec<i64>,
     /// Its weight.
-    pub weight: f64,
+    pub weight: Weight,
 }
 
 /// A stencil by what it computes.
@@ -312,12 +340,16 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nested {
     extents: Vec<usize>,
-    values: Vec<f64>,
+    values: Vec<Weight>,
 }
 
 impl Nested {
     /// Weights of the given extents, slowest axis first; `None` where their number is not the product of the extents.
-    pub fn new(extents: Vec<usize>, values: Vec<f64>) -> Option<Self> {
+    pub fn new<W: Into<Weight>>(
+        extents: Vec<usize>,
+        values: impl IntoIterator<Item = W>,
+    ) -> Option<Self> {
+        let values: Vec<Weight> = values.into_iter().map(Into::into).collect();
         let cells = extents
             .iter()
             .try_fold(1usize, |product, &n| product.checked_mul(n))?;
@@ -330,14 +362,14 @@ impl Nested {
     }
 
     /// The weights, the last axis contiguous.
-    pub fn values(&self) -> &[f64] {
+    pub fn values(&self) -> &[Weight] {
         &self.values
     }
 }
 
 impl Serialize for Nested {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Level<'a>(&'a [usize], &'a [f64]);
+        struct Level<'a>(&'a [usize], &'a [Weight]);
         impl Serialize for Level<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self.0 {
@@ -360,16 +392,17 @@ impl JsonSchema for Nested {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Nested".into()
     }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let weight = generator.subschema_for::<Weight>();
         schemars::json_schema!({
             "description": "Weights nested as deep as the grid has axes, every level of one length",
             "type": "array",
             "minItems": 1,
             "items": {"anyOf": [
-                {"type": "number"},
+                weight,
                 {"type": "array", "minItems": 1, "items": {"anyOf": [
-                    {"type": "number"},
-                    {"type": "array", "minItems": 1, "items": {"type": "number"}}
+                    weight,
+                    {"type": "array", "minItems": 1, "items": weight}
                 ]}}
             ]}
         })

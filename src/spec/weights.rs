@@ -1,5 +1,7 @@
 //! Weights that are computed: finite differences and filters.
 
+use crate::complex::Weight;
+
 /// A 1-D filter: weights of the offsets `first, first + 1, …`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filter {
@@ -8,10 +10,6 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub(super) fn taps(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
-        (self.first..).zip(self.weights.iter().copied())
-    }
-
     fn centred(weights: Vec<f64>) -> Self {
         Self {
             first: -(weights.len() as i64 / 2),
@@ -19,10 +17,12 @@ impl Filter {
         }
     }
 
-    pub(super) fn is_identity(&self) -> bool {
-        self.taps()
-            .all(|(offset, w)| w == if offset == 0 { 1.0 } else { 0.0 })
-            && self.taps().any(|(offset, _)| offset == 0)
+    /// Offsets and weights, each times `factor`.
+    pub(super) fn line(&self, factor: f64) -> Vec<(i64, Weight)> {
+        let offsets = self.first..;
+        offsets
+            .zip(self.weights.iter().map(|w| Weight::from(factor * w)))
+            .collect()
     }
 
     /// The central difference for a derivative of `order` ≥ 1 with the given even `accuracy`, at unit spacing.
@@ -160,12 +160,14 @@ mod tests {
             let filter = Filter::central_difference(order, accuracy);
             for degree in 0..order + accuracy {
                 let sum: f64 = filter
-                    .taps()
-                    .map(|(k, w)| w * (k as f64).powi(degree as i32))
+                    .line(1.0)
+                    .into_iter()
+                    .map(|(k, w)| w.re * (k as f64).powi(degree as i32))
                     .sum();
                 let size: f64 = filter
-                    .taps()
-                    .map(|(k, w)| (w * (k as f64).powi(degree as i32)).abs())
+                    .line(1.0)
+                    .into_iter()
+                    .map(|(k, w)| (w.re * (k as f64).powi(degree as i32)).abs())
                     .sum();
                 let factorial: f64 = (1..=order).map(|v| v as f64).product();
                 let exact = if degree == order { factorial } else { 0.0 };
@@ -191,6 +193,6 @@ mod tests {
         for (w, e) in g.weights.iter().zip(expected) {
             assert!((w - e).abs() < 5e-9 * e, "{w} {e}");
         }
-        assert!(Filter::gaussian(0.0, 4.0).is_identity());
+        assert_eq!(Filter::gaussian(0.0, 4.0).weights, [1.0]);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use stencilgen::{Array, DType, Data, Spec, Stencil};
+use stencilgen::{Array, Data, Spec, Stencil};
 
 /// One conformance case: run `spec` on `input`, compare with `expected`.
 pub struct Case {
@@ -75,11 +75,9 @@ impl Case {
 
 /// Values as an array of the spec's grid and type.
 pub fn array(values: &[f64], spec: &Spec) -> Array {
-    let data = match spec.dtype {
-        DType::F32 => Data::F32(values.iter().map(|&v| v as f32).collect()),
-        DType::F64 => Data::F64(values.to_vec()),
-    };
-    Array::new(spec.grid.clone().expect("a grid"), data).expect("as many values as cells")
+    let grid = spec.grid.clone().expect("a grid");
+    let array = Array::new(grid, Data::F64(values.to_vec())).expect("as many values as cells");
+    array.cast(spec.dtype)
 }
 
 fn flat(value: &Value) -> Vec<f64> {

@@ -122,7 +122,7 @@ fn disagreement(case: &Case, bytes: &[u8]) -> Option<String> {
             let extents = case.stencil.extents();
             match case.stencil.dtype() {
                 DType::F32 => compare(&values(bytes, f32::from_le_bytes), expected, extents),
-                DType::F64 => compare(&values(bytes, f64::from_le_bytes), expected, extents),
+                _ => compare(&values(bytes, f64::from_le_bytes), expected, extents),
             }
         })
         .find(|comparison: &Comparison| !comparison.passed)
@@ -140,7 +140,7 @@ fn cells(case: &Case, values: &[f64]) -> Vec<u8> {
             .iter()
             .flat_map(|&v| (v as f32).to_le_bytes())
             .collect(),
-        DType::F64 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        _ => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
     }
 }
 
@@ -171,7 +171,7 @@ fn text(cases: &[Case]) -> String {
 fn real(case: &Case) -> &'static str {
     match case.stencil.dtype() {
         DType::F32 => "float",
-        DType::F64 => "double",
+        _ => "double",
     }
 }
 

@@ -60,14 +60,14 @@ fn rule(entries: [Entry; 2], i: i64, n: i64) -> Rule {
     let odd = (2 * k - 1) as f64;
     match entries[usize::from(!low)] {
         Entry::Zero => Rule::Value(0.0),
-        Entry::Constant(v) => Rule::Value(v),
+        Entry::Constant(v) => Rule::Value(v.re),
         Entry::Replicate | Entry::Fixed => Rule::From(from(1), 1.0, 0.0),
         Entry::Reflect => Rule::From(from(k), 1.0, 0.0),
         Entry::Mirror if n == 1 => Rule::From(0, 1.0, 0.0),
         Entry::Mirror => Rule::From(from(k + 1), 1.0, 0.0),
         Entry::Periodic => Rule::From(if low { i + n } else { i - n }, 1.0, 0.0),
-        Entry::Dirichlet(v) => Rule::From(from(k), -1.0, 2.0 * v),
-        Entry::Neumann(g) => Rule::From(from(k), 1.0, odd * SPACING * g),
+        Entry::Dirichlet(v) => Rule::From(from(k), -1.0, 2.0 * v.re),
+        Entry::Neumann(g) => Rule::From(from(k), 1.0, odd * SPACING * g.re),
     }
 }
 

@@ -60,7 +60,10 @@ pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     let layout = header::read(path, &mut file, length)?;
     match want {
         DType::F32 => read_values::<f32>(path, &mut file, layout),
-        DType::F64 => read_values::<f64>(path, &mut file, layout),
+        _ => read_values::<f64>(path, &mut file, layout).map(|l| Loaded {
+            array: l.array.cast(want),
+            ..l
+        }),
     }
 }
 
@@ -116,6 +119,7 @@ pub fn write(path: &Path, array: &Array) -> Result<(), Error> {
         match array.data() {
             Data::F32(values) => encode(stream, values, |value| value.to_le_bytes()),
             Data::F64(values) => encode(stream, values, |value| value.to_le_bytes()),
+            _ => Err(std::io::Error::other("not yet")),
         }
     })
     .map_err(Error::system(path, "write it"))

@@ -19,7 +19,7 @@ use std::path::Path;
 use png::{BitDepth, ColorType};
 
 use super::{Error, png::encode};
-use crate::array::{Array, Data, Element};
+use crate::array::{Array, Element, with_element};
 use canvas::Canvas;
 
 /// What was drawn.
@@ -41,10 +41,9 @@ pub struct Plotted {
 /// [`Error::PlotShape`] if the array is empty or has another number of axes; [`Error::System`] if
 /// the file cannot be written.
 pub fn plot(path: &Path, array: &Array) -> Result<Plotted, Error> {
-    let drawn = match array.data() {
-        Data::F32(values) => draw(values, array.shape()),
-        Data::F64(values) => draw(values, array.shape()),
-    };
+    let drawn = with_element!(array.dtype(), T => {
+        draw(T::slice(array).unwrap_or_default(), array.shape())
+    });
     let (canvas, range) = drawn.ok_or_else(|| Error::PlotShape {
         path: path.to_path_buf(),
         shape: array.shape().to_vec(),

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::array::Data;
 use canvas::{BLACK, MARK};
 
 /// Draws and decodes again, as rows of RGB pixels.

@@ -16,7 +16,7 @@ use ::png::{BitDepth, ColorType, Decoder, Encoder, EncodingError, Info, Reader, 
 
 use super::atomic::write_atomically;
 use super::{Error, Loaded, open};
-use crate::array::{Array, Data, Element};
+use crate::array::{Array, Data, Element, with_element};
 use crate::dtype::DType;
 
 /// No deflate stream expands by more than this, nor does a PNG.
@@ -97,10 +97,7 @@ pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     reader.finish().map_err(damaged)?;
 
     let rows = bytes.chunks_exact(frame.line_size.max(1));
-    let data = match want {
-        DType::F32 => samples::<f32>(rows, width as usize, bits),
-        DType::F64 => samples::<f64>(rows, width as usize, bits),
-    };
+    let data = with_element!(want, T => samples::<T>(rows, width as usize, bits));
     let (depth, source_dtype) = match bits {
         BitDepth::Sixteen => (Depth::Sixteen, "u16"),
         _ => (Depth::Eight, "u8"),
@@ -193,10 +190,9 @@ pub fn write(path: &Path, array: &Array, depth: Depth) -> Result<Stored, Error> 
         return Err(not_an_image());
     };
     let mut stored = Stored::default();
-    let bytes = match array.data() {
-        Data::F32(values) => quantize(values, depth, &mut stored),
-        Data::F64(values) => quantize(values, depth, &mut stored),
-    };
+    let bytes = with_element!(array.dtype(), T => {
+        quantize(T::slice(array).unwrap_or_default(), depth, &mut stored)
+    });
     let bits = match depth {
         Depth::Eight => BitDepth::Eight,
         Depth::Sixteen => BitDepth::Sixteen,
