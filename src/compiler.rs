@@ -160,10 +160,10 @@ impl Compiler {
         let gpu = gpu?;
         stages.context_ms = Some(context_ms);
         let started = Instant::now();
-        let module = Module::load(&gpu, &built.image, &source.kernels, &plan)?;
+        let module = Module::load(&gpu, &built.image, &source, &plan)?;
         let load_ms = milliseconds(started);
         stages.load_ms = Some(load_ms);
-        let program = Program::new(gpu, module, plan, &stencil);
+        let program = Program::new(gpu, module, plan, &stencil)?;
         let engine = CudaEngine {
             program,
             source,

@@ -123,10 +123,7 @@ impl CompiledStencil {
     pub fn check_memory(&self) -> Result<(), Error> {
         if let Engine::Cuda(engine) = &self.engine {
             let program = &engine.program;
-            let size = self.stencil.dtype().size();
-            program
-                .gpu()
-                .check_memory(program.arrays(), self.stencil.cells(), size)?;
+            program.gpu().check_memory(program.bytes())?;
         }
         Ok(())
     }

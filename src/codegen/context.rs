@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 
-use super::faces;
+use super::cells::Cells;
+use super::faces::{self, Kept};
 use super::kernels::KernelContext;
 use super::literal::{decimal, exact};
-use crate::dtype::Precision;
-use crate::plan::Plan;
-use crate::spec::{Stencil, Update};
+use crate::plan::{Elements, Plan};
+use crate::spec::{Entry, Stencil, Update};
 
 /// Most taps that are written out, all copies of an update together; past it the update is a loop over tables. A copy
 /// of 729 taps took NVRTC 0.9 s.
@@ -23,16 +23,27 @@ const CONSTANT_BYTES: usize = 60 << 10;
 pub(super) struct Context {
     /// Lines of the head comment.
     pub head: Vec<String>,
-    /// Type of a cell, `float` or `double`.
-    pub real: &'static str,
+    /// How cells are stored and values computed.
+    pub cells: Cells,
     /// Type of indices, `int` or `long long`.
     pub index: &'static str,
-    /// The fused multiply-add of the type.
-    pub fma: &'static str,
+    /// Whether some kernel reads values where others read cells that have to be loaded.
+    pub loads_values: bool,
+    /// Whether values are stored between the steps of a kernel.
+    pub settles: bool,
+    /// `load(` and `)` around cells that are not values.
+    pub load_open: &'static str,
+    pub load_close: &'static str,
     /// Axes, slowest first.
     pub axes: Vec<Axis>,
     /// Whether any face gives values other than copies.
     pub affine: bool,
+    /// Parameters and arguments of `map_*` in which it is kept what faces do to values, and the declarations of what is
+    /// passed; and the function that does it to a value.
+    pub affine_parameters: &'static str,
+    pub affine_arguments: &'static str,
+    pub affine_start: &'static str,
+    pub affine_fma: &'static str,
     /// `z, y, x`.
     pub coordinates: String,
     /// `index_t z, index_t y, index_t x`.
@@ -55,6 +66,9 @@ pub(super) struct Context {
     pub moved: String,
     /// Distinct weights of the updates that are written out.
     pub weights: Vec<Weight>,
+    /// Number of weights that are set at run time, and their memory space.
+    pub run_time_weights: usize,
+    pub weight_space: &'static str,
     /// The updates.
     pub updates: Vec<UpdateContext>,
     /// Memory space of the tables of looped updates.
@@ -97,8 +111,12 @@ pub(super) struct UpdateContext {
     pub terms: Vec<Term>,
     /// Whether it is a loop over tables instead.
     pub looped: bool,
-    /// Rows of the weight table.
+    /// The weight in the loop: `T0[k]` and the like.
+    pub looped_weight: String,
+    /// Rows of the weight table; none where weights are set at run time.
     pub weight_rows: Vec<String>,
+    /// Rows of the table of which weights are imaginary; none if none is.
+    pub turned_rows: Vec<String>,
     /// Rows of the offset table, `{dz, dy, dx}`.
     pub offset_rows: Vec<String>,
     /// Arguments of the accessor in the loop: `O0[k][0], …`.
@@ -109,6 +127,7 @@ pub(super) struct UpdateContext {
 #[derive(Serialize)]
 pub(super) struct Term {
     pub weight: String,
+    pub imaginary: bool,
     /// `-1, 0`
     pub offset: String,
 }
@@ -133,19 +152,33 @@ impl Context {
                 format!("{inner} * n{} + {}", names[axis], f(axis))
             })
         };
-        let axes: Vec<Axis> = stencil
-            .boundary()
-            .iter()
-            .zip(names)
-            .map(|(boundary, &name)| {
-                let affine = boundary.is_affine();
+        let cells = Cells::new(stencil);
+        let axes: Vec<Axis> = (0..rank)
+            .map(|axis| {
+                let affine = stencil.is_affine(axis);
+                let boundaries = [stencil.boundary()[axis], stencil.imaginary_boundary()[axis]];
+                let [lo, hi] = [0, 1].map(|side| {
+                    let [face, imaginary] = boundaries.map(|b| b.faces()[side]);
+                    let kept = match () {
+                        () if !affine => Kept::Nothing,
+                        () if cells.complex => Kept::Complex(&imaginary),
+                        () if cells.pair => Kept::Weighted {
+                            nothing: stencil.entries()[axis][side] == Entry::Zero,
+                        },
+                        () => Kept::Real,
+                    };
+                    (
+                        faces::describe(&face, &imaginary),
+                        faces::statement(&face, side == 0, &kept, precision),
+                    )
+                });
                 Axis {
-                    name,
+                    name: names[axis],
                     affine,
-                    lo: faces::describe(&boundary.lo),
-                    hi: faces::describe(&boundary.hi),
-                    from_lo: faces::statement(&boundary.lo, true, affine, precision),
-                    from_hi: faces::statement(&boundary.hi, false, affine, precision),
+                    lo: lo.0,
+                    hi: hi.0,
+                    from_lo: lo.1,
+                    from_hi: hi.1,
                 }
             })
             .collect();
@@ -158,6 +191,8 @@ impl Context {
             }
         };
         let mut weights = Weights::new(stencil);
+        let full = full(stencil, &cells, &mut weights);
+        let affine = axes.iter().any(|a| a.affine);
         let updates: Vec<UpdateContext> = stencil
             .updates()
             .iter()
@@ -173,6 +208,18 @@ impl Context {
             .filter(|(i, u)| is_looped(plan, *i, u))
             .map(|(_, u)| u.taps.len() * (precision.size() + 4 * rank))
             .sum();
+        let run_time_weights = if stencil.weights_at_run_time() {
+            stencil.taps()
+                + if cells.pair {
+                    stencil.updates().len()
+                } else {
+                    0
+                }
+        } else {
+            0
+        };
+        let run_time_bytes = run_time_weights * precision.size();
+        let converts = cells.cell != cells.value;
         let kept: Vec<String> = stencil
             .boundary()
             .iter()
@@ -182,20 +229,36 @@ impl Context {
             .collect();
         Self {
             head,
-            real: match precision {
-                Precision::Single => "float",
-                Precision::Double => "double",
-            },
             index: if plan.index_bits == 32 {
                 "int"
             } else {
                 "long long"
             },
-            fma: match precision {
-                Precision::Single => "fmaf",
-                Precision::Double => "fma",
+            loads_values: converts && plan.kernels().any(|k| k.reads == Elements::Values),
+            settles: converts && plan.temporal_depth > 1,
+            load_open: if converts { "load(" } else { "" },
+            load_close: if converts { ")" } else { "" },
+            affine,
+            affine_parameters: match () {
+                () if cells.complex => ", real& scale, value_t& offset",
+                () if cells.pair => ", real& scale, real& offset, real& weight",
+                () => ", real& scale, real& offset",
             },
-            affine: axes.iter().any(|a| a.affine),
+            affine_arguments: if cells.pair {
+                ", scale, offset, weight"
+            } else {
+                ", scale, offset"
+            },
+            affine_start: match () {
+                () if cells.complex => "real scale = 1; value_t offset = {0, 0};",
+                () if cells.pair => "real scale = 1, offset = 0, weight = 1;",
+                () => "real scale = 1, offset = 0;",
+            },
+            affine_fma: if cells.value == "real" {
+                cells.fma
+            } else {
+                "beyond"
+            },
             coordinates: join(&str::to_owned),
             coordinate_parameters: join(&|n| format!("index_t {n}")),
             extents: join(&|n| format!("n{n}")),
@@ -216,20 +279,50 @@ impl Context {
             }),
             moved: join(&|n| format!("{n} + d{n}")),
             weights: weights.named,
+            run_time_weights,
+            weight_space: space(run_time_bytes, "__constant__", "__device__"),
             updates,
-            table_space: if table_bytes > CONSTANT_BYTES {
-                "__device__ const"
-            } else {
-                "__constant__"
-            },
+            table_space: space(
+                table_bytes + run_time_bytes,
+                "__constant__ const",
+                "__device__ const",
+            ),
             kept: kept.join(" || "),
             kernels: plan
                 .kernels()
-                .map(|kernel| KernelContext::new(kernel, stencil))
+                .map(|kernel| KernelContext::new(kernel, stencil, &cells, affine.then_some(&full)))
                 .collect(),
+            cells,
             axes,
         }
     }
+}
+
+/// Where data of this size goes: to constant memory if it fits.
+fn space(bytes: usize, constant: &'static str, global: &'static str) -> &'static str {
+    if bytes > CONSTANT_BYTES {
+        global
+    } else {
+        constant
+    }
+}
+
+/// Expressions for [`Stencil::full_weights`], where they are needed.
+fn full(stencil: &Stencil, cells: &Cells, weights: &mut Weights) -> Vec<String> {
+    if !cells.pair {
+        return Vec::new();
+    }
+    let of = |(pass, value): (usize, f64)| match pass {
+        0 => "1".to_owned(),
+        _ if stencil.weights_at_run_time() => format!("W[{}]", stencil.taps() + pass),
+        _ => weights.name(value),
+    };
+    stencil
+        .full_weights()
+        .into_iter()
+        .enumerate()
+        .map(of)
+        .collect()
 }
 
 /// Whether an update is a loop: its copies, an interior and an edge one for each level that makes it, have many taps.
@@ -282,7 +375,13 @@ impl UpdateContext {
                 .map(|row| row.join(", ") + ",")
                 .collect()
         };
-        let rank = weights.stencil.rank();
+        let stencil = weights.stencil;
+        let rank = stencil.rank();
+        let run_time = stencil.weights_at_run_time();
+        let first: usize = stencil.updates()[..index]
+            .iter()
+            .map(|u| u.taps.len())
+            .sum();
         Self {
             index,
             taps: update.taps.len(),
@@ -293,13 +392,30 @@ impl UpdateContext {
                 update
                     .taps
                     .iter()
-                    .map(|tap| Term {
-                        weight: weights.name(tap.coefficient),
+                    .enumerate()
+                    .map(|(k, tap)| Term {
+                        weight: if run_time {
+                            format!("W[{}]", first + k)
+                        } else {
+                            weights.name(tap.coefficient)
+                        },
+                        imaginary: tap.imaginary,
                         offset: offset(&tap.offset),
                     })
                     .collect()
             },
-            weight_rows: if looped {
+            looped_weight: match (run_time, first) {
+                (true, 0) => "W[k]".into(),
+                (true, first) => format!("W[k + {first}]"),
+                (false, _) => format!("T{index}[k]"),
+            },
+            turned_rows: if looped && update.taps.iter().any(|t| t.imaginary) {
+                let turned = update.taps.iter().map(|t| t.imaginary.to_string());
+                rows(turned.collect(), 12)
+            } else {
+                Vec::new()
+            },
+            weight_rows: if looped && !run_time {
                 let literals = update.taps.iter().map(|t| exact(t.coefficient, precision));
                 rows(literals.collect(), 6)
             } else {

@@ -1,27 +1,47 @@
 //! Boundary rules as statements of CUDA C++.
 
 use super::literal::exact;
+use crate::complex::Weight;
 use crate::dtype::Precision;
 use crate::spec::{AxisBoundary, Face, Reach, Source};
 
-/// The statements by which `map_<axis>` brings an index beyond a face nearer, `scale` and `offset` included if the axis
-/// has them. They mirror [`AxisBoundary::map`].
-pub(super) fn statement(
-    face: &Face,
-    low: bool,
-    axis_is_affine: bool,
-    precision: Precision,
-) -> String {
+/// What a face adds and multiplies, and how that is kept.
+pub(super) enum Kept<'a> {
+    /// Nothing: the axis only copies.
+    Nothing,
+    /// In `scale` and `offset`.
+    Real,
+    /// In `scale` and the parts of `offset`, the imaginary ones by this rule.
+    Complex(&'a Face),
+    /// In `scale`, `offset` and `weight`, which is 0 where `nothing` lies beyond.
+    Weighted { nothing: bool },
+}
+
+/// The statements by which `map_<axis>` brings an index beyond a face nearer, and keeps what the face does to the value.
+/// They mirror [`AxisBoundary::map`].
+pub(super) fn statement(face: &Face, low: bool, kept: &Kept, precision: Precision) -> String {
     let mut text = String::new();
     let literal = |v: f64| exact(v, precision);
-    if axis_is_affine {
-        // Zero may be −0, which is added all the same.
+    let mut add = |to: &str, face: &Face| {
         if face.offset != 0.0 {
-            text += &format!("offset += scale * {}; ", literal(face.offset));
+            text += &format!("{to} += scale * {}; ", literal(face.offset));
         }
         if face.slope != 0.0 {
             let odd = if low { "-1 - 2 * i" } else { "2 * (i - n) + 1" };
-            text += &format!("offset += scale * real({odd}) * {}; ", literal(face.slope));
+            text += &format!("{to} += scale * real({odd}) * {}; ", literal(face.slope));
+        }
+    };
+    match kept {
+        Kept::Nothing => {}
+        Kept::Real | Kept::Weighted { .. } => add("offset", face),
+        Kept::Complex(imaginary) => {
+            add("offset.re", face);
+            add("offset.im", imaginary);
+        }
+    }
+    if !matches!(kept, Kept::Nothing) {
+        if matches!(kept, Kept::Weighted { nothing: true }) {
+            text += "weight = 0; ";
         }
         if face.source == Source::Nothing {
             text += "scale = 0; ";
@@ -41,14 +61,17 @@ pub(super) fn statement(
     }
 }
 
-/// What a face gives, for the comment.
-pub(super) fn describe(face: &Face) -> String {
+/// What a face gives, for the comment; `imaginary` is its rule for imaginary parts.
+pub(super) fn describe(face: &Face, imaginary: &Face) -> String {
+    let number = |of: fn(&Face) -> f64| Weight::new(of(face), of(imaginary)).to_string();
     match face.source {
-        Source::Nothing => format!("constant {:?}", face.offset),
+        Source::Nothing => format!("constant {}", number(|f| f.offset)),
         Source::Edge => "replicate".into(),
-        Source::HalfSample if face.scale == -1.0 => format!("dirichlet {:?}", face.offset / 2.0),
-        Source::HalfSample if face.slope != 0.0 => {
-            format!("neumann, spacing * slope = {:?}", face.slope)
+        Source::HalfSample if face.scale == -1.0 => {
+            format!("dirichlet {}", number(|f| f.offset / 2.0))
+        }
+        Source::HalfSample if face.slope != 0.0 || imaginary.slope != 0.0 => {
+            format!("neumann, spacing * slope = {}", number(|f| f.slope))
         }
         Source::HalfSample => "reflect".into(),
         Source::WholeSample => "mirror".into(),

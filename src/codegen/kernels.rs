@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 
+use super::cells::Cells;
 use super::context::NAMES;
 use super::kernel_name;
 use crate::plan::Kernel;
@@ -27,6 +28,18 @@ pub(super) struct KernelContext {
     /// Time steps, 0 for a pass in the middle of one.
     pub steps: usize,
     pub takes_start: bool,
+    /// Types of what it reads and writes.
+    pub in_type: &'static str,
+    pub out_type: &'static str,
+    /// What stands before and after a cell that is read, and a value that is written.
+    pub load_open: &'static str,
+    pub load_close: &'static str,
+    pub store_open: String,
+    pub store_close: &'static str,
+    /// The cell that keeps its value, as it is written.
+    pub kept: String,
+    /// Bytes of a copy from global to shared memory past the registers; 0 where cells are not copied as they are.
+    pub copy_bytes: usize,
     /// Cells that a thread computes one above the other.
     pub rows: usize,
     pub axes: Vec<KernelAxis>,
@@ -79,6 +92,10 @@ pub(super) struct PassContext {
     pub axes: Vec<PassAxis>,
     /// Whether some axis maps indices beyond its faces to values other than copies.
     pub affine: bool,
+    /// The weight of a cell beyond a face from which nothing is missing, where it is needed: as this update reads it, and
+    /// as the next one does.
+    pub full: String,
+    pub next_full: String,
 }
 
 /// An update's view of an axis.
@@ -104,7 +121,13 @@ const STRIDES: [&str; 3] = ["PLANE", "ROW", ""];
 const TIMES_STRIDE: [&str; 3] = [" * PLANE", " * ROW", ""];
 
 impl KernelContext {
-    pub(super) fn new(kernel: &Kernel, stencil: &Stencil) -> Self {
+    /// `full` has the weights of whole cells before each update, if they are needed.
+    pub(super) fn new(
+        kernel: &Kernel,
+        stencil: &Stencil,
+        cells: &Cells,
+        full: Option<&Vec<String>>,
+    ) -> Self {
         let rank = stencil.rank();
         let names = &NAMES[3 - rank..];
         let times_stride = &TIMES_STRIDE[3 - rank..];
@@ -145,6 +168,7 @@ impl KernelContext {
             edge.push(format!("{n}0 + {} > n{n}", a.tile + a.hi));
         }
         let steps = kernel.levels.iter().filter(|l| l.ends_step).count();
+        let (load, store) = (cells.load(kernel), cells.store(kernel));
         Self {
             name: kernel_name(stencil, kernel),
             makes: makes(kernel, stencil, steps),
@@ -158,6 +182,22 @@ impl KernelContext {
             flat: kernel.flat,
             steps,
             takes_start: kernel.takes_start,
+            in_type: cells.of(kernel.reads),
+            out_type: cells.of(kernel.writes),
+            load_open: if load.is_empty() { "" } else { "load(" },
+            load_close: if load.is_empty() { "" } else { ")" },
+            store_open: called(store),
+            store_close: match () {
+                () if store.is_empty() => "",
+                () if cells.flags => ", cell, overflowed)",
+                () => ")",
+            },
+            kept: kept(kernel, cells),
+            copy_bytes: if load.is_empty() {
+                cells.value_bytes
+            } else {
+                0
+            },
             rows: kernel.rows,
             axes_fastest_first: axes.iter().rev().cloned().collect(),
             strides,
@@ -173,9 +213,37 @@ impl KernelContext {
                 interior.join(" && ")
             },
             edge: edge.join(" || "),
-            passes: passes(kernel, stencil, steps),
+            passes: passes(kernel, stencil, steps, full),
             axes,
         }
+    }
+}
+
+/// `function(`, or nothing.
+fn called(function: &str) -> String {
+    if function.is_empty() {
+        String::new()
+    } else {
+        format!("{function}(")
+    }
+}
+
+/// The cell of `direct` that keeps its value, from the field at the start of the step.
+fn kept(kernel: &Kernel, cells: &Cells) -> String {
+    let from = if kernel.takes_start { "start" } else { "in" };
+    let cell = format!("{from}[cell]");
+    if cells.of(kernel.writes) == cells.cell {
+        return cell;
+    }
+    let value = if cells.cell == cells.value {
+        cell
+    } else {
+        format!("load({cell})")
+    };
+    match cells.store(kernel) {
+        "" => value,
+        store if cells.flags => format!("{store}({value}, cell, overflowed)"),
+        store => format!("{store}({value})"),
     }
 }
 
@@ -192,9 +260,18 @@ fn makes(kernel: &Kernel, stencil: &Stencil, steps: usize) -> String {
 }
 
 /// The updates of a step with their regions, from the levels of the last step and what an earlier step has more.
-fn passes(kernel: &Kernel, stencil: &Stencil, steps: usize) -> Vec<PassContext> {
+fn passes(
+    kernel: &Kernel,
+    stencil: &Stencil,
+    steps: usize,
+    full: Option<&Vec<String>>,
+) -> Vec<PassContext> {
     let rank = stencil.rank();
     let count = kernel.levels.len() / steps.max(1);
+    let weight = |update: usize| {
+        let full = full.and_then(|full| full.get(update));
+        full.cloned().unwrap_or_default()
+    };
     let last = &kernel.levels[kernel.levels.len() - count..];
     last.iter()
         .enumerate()
@@ -226,7 +303,7 @@ fn passes(kernel: &Kernel, stencil: &Stencil, steps: usize) -> Vec<PassContext> 
                         times_stride: TIMES_STRIDE[3 - rank + axis],
                         rows: if axis + 2 == rank { kernel.rows } else { 1 },
                         mapped,
-                        affine: mapped && boundary.is_affine(),
+                        affine: mapped && stencil.is_affine(axis),
                     }
                 })
                 .collect();
@@ -234,6 +311,8 @@ fn passes(kernel: &Kernel, stencil: &Stencil, steps: usize) -> Vec<PassContext> 
                 update: level.update,
                 ends_step: level.ends_step,
                 affine: axes.iter().any(|a| a.affine),
+                full: weight(level.update),
+                next_full: weight(if level.ends_step { 0 } else { level.update + 1 }),
                 axes,
             }
         })

@@ -13,7 +13,7 @@ pub(super) fn exact(value: f64, precision: Precision) -> String {
                 u64::from(bits & 0x7f_ffff),
                 (23, 0xff, 127),
             );
-            text.map_or_else(|| special(value as f32 as f64, "f"), |t| t + "f")
+            text.map_or_else(|| format!("__builtin_bit_cast(float, 0x{bits:08x})"), |t| t + "f")
         }
         Precision::Double => {
             let bits = value.to_bits();
@@ -23,7 +23,7 @@ pub(super) fn exact(value: f64, precision: Precision) -> String {
                 bits & ((1 << 52) - 1),
                 (52, 0x7ff, 1023),
             );
-            text.unwrap_or_else(|| special(value, ""))
+            text.unwrap_or_else(|| format!("__builtin_bit_cast(double, 0x{bits:016x}ull)"))
         }
     }
 }
@@ -54,16 +54,6 @@ fn hex(
         "{sign}0x1{point}{fraction}p{}",
         exponent as i64 - bias
     ))
-}
-
-fn special(value: f64, suffix: &str) -> String {
-    if value.is_nan() {
-        format!("__builtin_nan{suffix}(\"\")")
-    } else if value > 0.0 {
-        format!("__builtin_huge_val{suffix}()")
-    } else {
-        format!("-__builtin_huge_val{suffix}()")
-    }
 }
 
 /// `value` rounded to `precision`, in decimal for readers.
@@ -124,10 +114,10 @@ mod tests {
         }
         assert_eq!(exact(0.1, Precision::Single), "0x1.99999ap-4f");
         assert_eq!(exact(1.0, Precision::Double), "0x1p0");
-        assert_eq!(exact(f64::NAN, Precision::Single), "__builtin_nanf(\"\")");
+        assert_eq!(exact(f64::NAN, Precision::Single), "__builtin_bit_cast(float, 0x7fc00000)");
         assert_eq!(
             exact(f64::NEG_INFINITY, Precision::Double),
-            "-__builtin_huge_val()"
+            "__builtin_bit_cast(double, 0xfff0000000000000ull)"
         );
     }
 }

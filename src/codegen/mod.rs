@@ -5,6 +5,7 @@
 //! architecture, so that one text (and one cache entry) serves every grid and number of steps. The templates are Tera
 //! files in `templates/`, embedded in the binary; [`context`] decides all that they place.
 
+mod cells;
 mod context;
 mod faces;
 mod head;
@@ -43,10 +44,16 @@ pub struct CudaSource {
     pub text: String,
     /// `extern "C"` names of the plan's kernels, in the order of [`Plan::kernels`].
     pub kernels: Vec<String>,
+    /// The array of weights that are set at run time, if they are.
+    pub weights: Option<&'static str>,
 }
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
+    (
+        "prelude_half.cu",
+        include_str!("../../templates/prelude_half.cu"),
+    ),
     ("head.cu.tera", include_str!("../../templates/head.cu.tera")),
     (
         "direct.cu.tera",
@@ -94,6 +101,7 @@ impl CudaSource {
         Ok(Self {
             text: text.trim_start().to_owned() + "\n",
             kernels,
+            weights: stencil.weights_at_run_time().then_some("W"),
         })
     }
 }

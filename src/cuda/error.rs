@@ -3,6 +3,8 @@
 use cudarc::driver::result::DriverError;
 use thiserror::Error;
 
+use crate::dtype::DType;
+
 /// A failure of the CUDA driver, or of something asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CudaError {
@@ -34,14 +36,10 @@ pub enum CudaError {
     },
     /// The arrays do not fit.
     #[error(
-        "{arrays} arrays of {cells} cells need {needed} bytes of device memory, and {free} are free; use a smaller grid \
-         or the CPU backend"
+        "the arrays of a run need {needed} bytes of device memory, and {free} are free; use a smaller grid or the CPU \
+         backend"
     )]
     Memory {
-        /// Arrays needed at once.
-        arrays: usize,
-        /// Cells of each.
-        cells: usize,
         /// Bytes of all.
         needed: u128,
         /// Bytes free.
@@ -58,14 +56,60 @@ pub enum CudaError {
         expected: usize,
     },
     /// An array of another type than the kernels'.
+    #[error("the {array} array holds {found} cells; the kernels were made for {expected}")]
+    ElementType {
+        /// Which array.
+        array: &'static str,
+        /// Its type.
+        found: DType,
+        /// The type that it needs.
+        expected: DType,
+    },
+    /// Two arrays share memory.
     #[error(
-        "the arrays have cells of {found} bytes; the kernels compute with {expected}: use the stencil's type"
+        "the {first} and the {second} array share device memory, so cells would be overwritten before they are read; \
+         give each memory of its own"
     )]
-    ElementSize {
-        /// Bytes of the arrays' cells.
+    Overlap {
+        /// One of them.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// No step is made, and the last is where the result gets its type.
+    #[error(
+        "0 steps from {from} to {to}: the last step stores the result in its own type; make at least one, or convert the \
+         array on the host"
+    )]
+    NoStep {
+        /// Type of the grid.
+        from: DType,
+        /// Type of the result.
+        to: DType,
+    },
+    /// Weights of another number than the kernels have.
+    #[error("found {found} weights; the kernels take {expected}, those of all taps in order")]
+    Weights {
+        /// Weights given.
         found: usize,
-        /// Bytes of the kernels' cells.
+        /// Weights needed.
         expected: usize,
+    },
+    /// Weights are part of the text.
+    #[error(
+        "the weights are part of the kernels; compile with \"weights_at_run_time\": true to change them"
+    )]
+    FixedWeights,
+    /// A value was out of the range of an integer type.
+    #[error(
+        "a value out of the range of {dtype} at cell {index:?} (and perhaps at others after it): use a wider type, or \
+         \"overflow\": \"saturate\" or \"wrap\""
+    )]
+    Overflow {
+        /// The type.
+        dtype: DType,
+        /// The first cell in memory order at which it was met, slowest axis first.
+        index: Vec<usize>,
     },
     /// The compiled kernel asks for more than the device gives.
     #[error("kernel {kernel} cannot be launched: {reason}; choose a smaller tile or fewer threads")]

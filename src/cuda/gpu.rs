@@ -9,6 +9,8 @@ use cudarc::driver::{
 
 use super::error::Doing;
 use super::{CudaError, Driver};
+use crate::array::Element;
+use crate::complex::Complex;
 use crate::plan::Device;
 
 /// Bytes of each array of the copy that measures the bandwidth.
@@ -19,9 +21,13 @@ const FILL_BYTES: usize = 1 << 24;
 const COPY_REPEATS: usize = 7;
 
 /// An element that can live on a device.
-pub trait GpuElement: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + 'static {}
-impl GpuElement for f32 {}
-impl GpuElement for f64 {}
+pub trait GpuElement: Element + DeviceRepr + ValidAsZeroBits {}
+impl<T: Element + DeviceRepr + ValidAsZeroBits> GpuElement for T {}
+
+// SAFETY: two numbers one after the other, as `repr(C)` says; a kernel sees the same.
+unsafe impl<T: DeviceRepr> DeviceRepr for Complex<T> {}
+// SAFETY: zero is a number.
+unsafe impl<T: ValidAsZeroBits> ValidAsZeroBits for Complex<T> {}
 
 /// A device with its primary context and a stream of its own.
 #[derive(Debug, Clone)]
@@ -77,16 +83,10 @@ impl Gpu {
     ///
     /// # Errors
     /// [`CudaError::Memory`] if they do not.
-    pub fn check_memory(&self, arrays: usize, cells: usize, size: usize) -> Result<(), CudaError> {
+    pub fn check_memory(&self, needed: u128) -> Result<(), CudaError> {
         let free = self.free_bytes()?;
-        let needed = arrays as u128 * cells as u128 * size as u128;
         if needed > free as u128 {
-            return Err(CudaError::Memory {
-                arrays,
-                cells,
-                needed,
-                free,
-            });
+            return Err(CudaError::Memory { needed, free });
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`CudaError::Driver`] if the memory is not to be had.
-    pub fn allocate<T: GpuElement>(&self, cells: usize) -> Result<CudaSlice<T>, CudaError> {
+    pub fn allocate<T: DeviceRepr>(&self, cells: usize) -> Result<CudaSlice<T>, CudaError> {
         // An array of no cells still needs an address.
         // SAFETY: every kernel and copy that writes to it writes all cells before any is read.
         unsafe { self.stream.alloc(cells.max(1)) }
@@ -173,7 +173,7 @@ impl Gpu {
     /// # Errors
     /// [`CudaError::Driver`] if a copy fails.
     pub fn copy_bandwidth_gbps(&self) -> Result<Option<f64>, CudaError> {
-        if self.check_memory(2, COPY_BYTES, 1).is_err() {
+        if self.check_memory(2 * COPY_BYTES as u128).is_err() {
             return Ok(None);
         }
         let cells = COPY_BYTES / 4;

@@ -4,12 +4,13 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUdeviceptr, CUfunction_attribute as Attribute};
-use cudarc::driver::{CudaFunction, CudaStream, result};
+use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, result};
 use cudarc::nvrtc::Ptx;
 
 use super::error::Doing;
 use super::{CudaError, Gpu};
-use crate::plan::{Kernel, Launch, Plan};
+use crate::codegen::CudaSource;
+use crate::plan::{Elements, Kernel, Launch, Plan, Sweeps};
 
 /// Registers, local memory and occupancy of a kernel, as the driver tells them.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +28,10 @@ pub struct KernelFacts {
 /// The kernels of a plan, loaded.
 #[derive(Debug, Clone)]
 pub struct Module {
-    fused: Vec<Loaded>,
-    single: Vec<Loaded>,
+    kernels: Vec<Loaded>,
     wide: bool,
+    /// The array `W` of a text whose weights are set at run time: its place and bytes.
+    weights: Option<(CUdeviceptr, usize)>,
 }
 
 #[derive(Debug, Clone)]
@@ -46,8 +48,12 @@ pub(super) struct Arrays {
     pub(super) input: CUdeviceptr,
     /// Written in turn, the first sweep to the first.
     pub(super) targets: [CUdeviceptr; 2],
-    /// For passes between the first and the last of a step.
-    pub(super) scratch: CUdeviceptr,
+    /// Written by the last step where the result is of another type.
+    pub(super) result: CUdeviceptr,
+    /// For passes between the first and the last of a step: two, as far as there are so many passes.
+    pub(super) scratch: [CUdeviceptr; 2],
+    /// Where values out of range are told, if they are.
+    pub(super) overflowed: Option<CUdeviceptr>,
 }
 
 impl Module {
@@ -56,75 +62,90 @@ impl Module {
     /// # Errors
     /// [`CudaError::Driver`] if the image does not load; [`CudaError::Unlaunchable`] if the device has too little for a
     /// kernel as it was compiled.
-    pub fn load(gpu: &Gpu, image: &[u8], names: &[String], plan: &Plan) -> Result<Self, CudaError> {
+    pub fn load(
+        gpu: &Gpu,
+        image: &[u8],
+        source: &CudaSource,
+        plan: &Plan,
+    ) -> Result<Self, CudaError> {
         let module = gpu
             .context
             .load_module(Ptx::from_binary(image.to_vec()))
             .doing("loading the compiled kernels")?;
-        let mut loaded = Vec::new();
-        for (name, kernel) in names.iter().zip(plan.kernels()) {
+        let mut kernels = Vec::new();
+        for (name, kernel) in source.kernels.iter().zip(plan.kernels()) {
             let function = module
                 .load_function(name)
                 .doing(format!("finding kernel {name}"))?;
-            loaded.push(Loaded::new(function, name, kernel)?);
+            kernels.push(Loaded::new(function, name, kernel)?);
         }
-        let single = loaded.split_off(plan.fused.len().min(loaded.len()));
+        let weights = match source.weights {
+            None => None,
+            Some(name) => {
+                let weights = module
+                    .get_global(name, gpu.stream())
+                    .doing(format!("finding the weights {name}"))?;
+                let (place, _) = weights.device_ptr(gpu.stream());
+                Some((place, weights.len()))
+            }
+        };
         Ok(Self {
-            fused: loaded,
-            single,
+            kernels,
             wide: plan.index_bits == 64,
+            weights,
         })
     }
 
-    /// What the driver tells of the kernels, fused ones first.
+    /// What the driver tells of the kernels, in the order of the plan.
     pub fn facts(&self) -> Vec<KernelFacts> {
-        self.fused
-            .iter()
-            .chain(&self.single)
-            .map(|l| l.facts.clone())
-            .collect()
+        self.kernels.iter().map(|l| l.facts.clone()).collect()
     }
 
-    /// Enqueues `fused` sweeps of the fused kernels and `single` of the single ones, without waiting or allocating.
-    /// Sweep i writes to target i mod 2.
+    /// Puts a copy of weights into the stream; the bytes are taken before this returns.
+    pub(super) fn set_weights(
+        &self,
+        stream: &Arc<CudaStream>,
+        bytes: &[u8],
+    ) -> Result<(), CudaError> {
+        let Some((place, _)) = self.weights.filter(|(_, length)| *length >= bytes.len()) else {
+            return Err(CudaError::FixedWeights);
+        };
+        // SAFETY: the module is kept alive by its functions, and its array is at least as long as the bytes. Memory that is
+        // not page-locked is copied before the call returns.
+        unsafe { result::memcpy_htod_async(place, bytes, stream.cu_stream()) }
+            .doing("setting the weights")
+    }
+
+    /// Enqueues sweeps, without waiting or allocating. All but the last step's write to the targets in turn, beginning with
+    /// the first.
     pub(super) fn enqueue(
         &self,
         stream: &Arc<CudaStream>,
         arrays: Arrays,
         extents: &[usize],
-        (fused, single): (u64, u64),
+        sweeps: &[Sweeps],
     ) -> Result<(), CudaError> {
-        let one_step = if self.single.is_empty() {
-            &self.fused
-        } else {
-            &self.single
-        };
         let mut source = arrays.input;
         let mut target = 0;
-        for (kernels, repeats) in [(&self.fused, fused), (one_step, single)] {
-            let launches = kernels
-                .iter()
-                .map(|k| k.launch(extents))
-                .collect::<Result<Vec<_>, _>>()?;
-            for _ in 0..repeats {
-                let end = arrays.targets[target];
+        for sweep in sweeps {
+            let kernels = self.kernels.get(sweep.kernels.clone()).unwrap_or_default();
+            for _ in 0..sweep.repeats {
                 let (start, mut from) = (source, source);
-                for (pass, (kernel, launch)) in kernels.iter().zip(&launches).enumerate() {
-                    let remaining = kernels.len() - 1 - pass;
-                    let to = if remaining.is_multiple_of(2) {
-                        end
-                    } else {
-                        arrays.scratch
+                for (pass, kernel) in kernels.iter().enumerate() {
+                    let to = match kernel.kernel.writes {
+                        Elements::Cells => arrays.targets[target],
+                        Elements::Values => arrays.scratch[pass % 2],
+                        Elements::Results => arrays.result,
                     };
                     let pointers: &[CUdeviceptr] = if kernel.kernel.takes_start {
                         &[from, start, to]
                     } else {
                         &[from, to]
                     };
-                    kernel.enqueue(stream, pointers, extents, self.wide, *launch)?;
+                    kernel.enqueue(stream, pointers, extents, self.wide, arrays.overflowed)?;
                     from = to;
                 }
-                source = end;
+                source = arrays.targets[target];
                 target = 1 - target;
             }
         }
@@ -202,13 +223,14 @@ impl Loaded {
         pointers: &[CUdeviceptr],
         extents: &[usize],
         wide: bool,
-        launch: Launch,
+        mut overflowed: Option<CUdeviceptr>,
     ) -> Result<(), CudaError> {
-        // At most three pointers and three extents; each argument is passed by its address.
+        let launch = self.launch(extents)?;
+        // At most three pointers, three extents and a flag; each argument is passed by its address.
         let mut addresses = [0u64; 3];
         let mut narrow = [0i32; 3];
         let mut long = [0i64; 3];
-        let mut arguments: [*mut c_void; 6] = [std::ptr::null_mut(); 6];
+        let mut arguments: [*mut c_void; 7] = [std::ptr::null_mut(); 7];
         let mut count = 0;
         for (slot, &pointer) in addresses.iter_mut().zip(pointers) {
             *slot = pointer;
@@ -224,6 +246,10 @@ impl Loaded {
             } else {
                 std::ptr::from_mut(narrow).cast()
             };
+            count += 1;
+        }
+        if let Some(overflowed) = &mut overflowed {
+            arguments[count] = std::ptr::from_mut(overflowed).cast();
             count += 1;
         }
         let [gx, gy, gz] = launch.grid;

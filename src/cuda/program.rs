@@ -2,42 +2,67 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 
 use super::error::Doing;
 use super::gpu::GpuElement;
 use super::module::Arrays;
 use super::{CudaError, Gpu, Module};
-use crate::plan::Plan;
+use crate::dtype::Precision;
+use crate::plan::{Elements, Plan, Sweeps};
 use crate::spec::Stencil;
 
-/// A plan's kernels, loaded, for grids of given extents.
+/// A plan's kernels, loaded, for a stencil on a grid.
 #[derive(Debug, Clone)]
 pub struct Program {
     gpu: Gpu,
     module: Module,
     plan: Plan,
-    extents: Vec<usize>,
-    cell_bytes: usize,
+    stencil: Stencil,
 }
 
-/// Arrays that a program needs beside the caller's own; made once, used by any number of calls.
+/// Arrays that a program needs beside the caller's own; made once, used by any number of calls that follow one another.
 #[derive(Debug)]
 pub struct Workspace<T> {
     work: CudaSlice<T>,
-    scratch: Option<CudaSlice<T>>,
+    /// A second array of cells, where the result cannot serve as one.
+    spare: Option<CudaSlice<T>>,
+    /// Values between passes.
+    scratch: [Option<CudaSlice<u8>>; 2],
+    /// The least index of a cell whose value was out of range, or the largest number.
+    overflowed: Option<CudaSlice<u64>>,
+}
+
+/// An array's place on the device.
+struct Span {
+    name: &'static str,
+    start: CUdeviceptr,
+    bytes: usize,
 }
 
 impl Program {
     /// A program from loaded kernels, for the stencil that the plan was made for.
-    pub(crate) fn new(gpu: Gpu, module: Module, plan: Plan, stencil: &Stencil) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] if weights that are set at run time cannot be.
+    pub(crate) fn new(
+        gpu: Gpu,
+        module: Module,
+        plan: Plan,
+        stencil: &Stencil,
+    ) -> Result<Self, CudaError> {
+        let program = Self {
             gpu,
             module,
             plan,
-            extents: stencil.extents().to_vec(),
-            cell_bytes: stencil.dtype().size(),
+            stencil: stencil.clone(),
+        };
+        if stencil.weights_at_run_time() {
+            program.set_weights(program.gpu.stream(), stencil)?;
+            program.gpu.wait()?;
         }
+        Ok(program)
     }
 
     /// The device it runs on.
@@ -56,12 +81,68 @@ impl Program {
     }
 
     fn cells(&self) -> usize {
-        self.extents.iter().product()
+        self.stencil.cells()
     }
 
-    /// Arrays of the grid's size that a run needs: the field, one to write to, and one more for passes.
-    pub fn arrays(&self) -> usize {
-        2 + usize::from(self.plan.needs_scratch())
+    /// Sets the weights of kernels that were compiled with `weights_at_run_time` to those of a stencil with the same
+    /// taps, for all that is put into the stream afterwards. They belong to the loaded kernels, so clones of this program
+    /// and other streams see them too.
+    ///
+    /// # Errors
+    /// [`CudaError::FixedWeights`] if weights are part of the kernels, [`CudaError::Weights`] if their number differs,
+    /// [`CudaError::Driver`] if the copy is refused.
+    pub fn set_weights(
+        &self,
+        stream: &Arc<CudaStream>,
+        stencil: &Stencil,
+    ) -> Result<(), CudaError> {
+        if !self.stencil.weights_at_run_time() {
+            return Err(CudaError::FixedWeights);
+        }
+        if stencil.taps() != self.stencil.taps() {
+            return Err(CudaError::Weights {
+                found: stencil.taps(),
+                expected: self.stencil.taps(),
+            });
+        }
+        let taps = stencil.updates().iter().flat_map(|u| &u.taps);
+        let mut weights: Vec<f64> = taps.map(|t| t.coefficient).collect();
+        if stencil.ignores_nan() {
+            weights.extend(stencil.full_weights());
+        }
+        let bytes: Vec<u8> = match self.stencil.precision() {
+            Precision::Single => weights
+                .iter()
+                .flat_map(|&w| (w as f32).to_ne_bytes())
+                .collect(),
+            Precision::Double => weights.iter().flat_map(|w| w.to_ne_bytes()).collect(),
+        };
+        self.module.set_weights(stream, &bytes)
+    }
+
+    /// Bytes of device memory of all arrays of a run: field, workspace, and a result of another type.
+    pub fn bytes(&self) -> u128 {
+        let stencil = &self.stencil;
+        let of = |arrays: usize, size: usize| arrays as u128 * (self.cells() * size) as u128;
+        let spare = usize::from(self.has_result());
+        of(2 + spare, stencil.dtype().size())
+            + of(spare, stencil.output_dtype().size())
+            + of(self.scratch_arrays(), stencil.value_bytes())
+    }
+
+    /// Whether the result is of another type than the field.
+    fn has_result(&self) -> bool {
+        !self.plan.last.is_empty()
+    }
+
+    /// Arrays of values that passes need between them: two take turns.
+    fn scratch_arrays(&self) -> usize {
+        let between = self
+            .plan
+            .fused
+            .iter()
+            .filter(|k| k.writes == Elements::Values);
+        between.count().min(2)
     }
 
     /// Allocates what [`Program::advance`] and [`Program::apply`] need beside the caller's arrays.
@@ -69,22 +150,87 @@ impl Program {
     /// # Errors
     /// [`CudaError::Driver`] if the memory is not to be had.
     pub fn workspace<T: GpuElement>(&self) -> Result<Workspace<T>, CudaError> {
-        Ok(Workspace {
-            work: self.gpu.allocate(self.cells())?,
-            scratch: if self.plan.needs_scratch() {
-                Some(self.gpu.allocate(self.cells())?)
-            } else {
-                None
+        let cells = self.cells();
+        let scratch = |wanted: bool| match wanted {
+            true => self
+                .gpu
+                .allocate(cells * self.stencil.value_bytes())
+                .map(Some),
+            false => Ok(None),
+        };
+        let arrays = self.scratch_arrays();
+        let mut workspace = Workspace {
+            work: self.gpu.allocate(cells)?,
+            spare: match self.has_result() {
+                true => Some(self.gpu.allocate(cells)?),
+                false => None,
             },
+            scratch: [scratch(arrays > 0)?, scratch(arrays > 1)?],
+            overflowed: match self.stencil.flags_overflow() {
+                true => Some(self.gpu.allocate(1)?),
+                false => None,
+            },
+        };
+        self.clear_overflow(self.gpu.stream(), &mut workspace)?;
+        self.gpu.wait()?;
+        Ok(workspace)
+    }
+
+    /// Forgets what was out of range.
+    fn clear_overflow<T>(
+        &self,
+        stream: &Arc<CudaStream>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<(), CudaError> {
+        match &mut workspace.overflowed {
+            None => Ok(()),
+            Some(flag) => stream
+                .memcpy_htod(&[u64::MAX], flag)
+                .doing("clearing the overflow flag"),
+        }
+    }
+
+    /// Waits for the stream, and tells whether a value was out of the range of an integer type since the workspace was
+    /// made or this was last asked. With another `overflow` than `error` there is nothing to tell, nor to wait for.
+    ///
+    /// # Errors
+    /// [`CudaError::Overflow`] if there was one; [`CudaError::Driver`] if the work before it failed.
+    pub fn check_overflow<T>(
+        &self,
+        stream: &Arc<CudaStream>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<(), CudaError> {
+        let Some(flag) = &workspace.overflowed else {
+            return Ok(());
+        };
+        let mut least = [u64::MAX];
+        stream
+            .memcpy_dtoh(flag, &mut least)
+            .doing("reading the overflow flag")?;
+        stream
+            .synchronize()
+            .doing("waiting for the device's work")?;
+        if least == [u64::MAX] {
+            return Ok(());
+        }
+        self.clear_overflow(stream, workspace)?;
+        let stencil = &self.stencil;
+        Err(CudaError::Overflow {
+            dtype: match stencil.dtype().is_integer() {
+                true => stencil.dtype(),
+                false => stencil.output_dtype(),
+            },
+            index: stencil.index(least[0] as usize),
         })
     }
 
     /// Advances a field by `steps` steps in place. The arrays take turns: afterwards `field` is whichever holds the
-    /// result. Nothing is allocated and nothing waited for; the work is in the stream when this returns.
+    /// result. Nothing is allocated and nothing waited for; the work is in the stream when this returns. A result type of
+    /// its own has no part in this: the field stays what it is.
     ///
     /// # Errors
-    /// [`CudaError::Length`] if an array is too short, [`CudaError::ElementSize`] if its type is not the stencil's;
-    /// [`CudaError::Driver`] if a launch is refused.
+    /// [`CudaError::Length`] if an array is too short, [`CudaError::ElementType`] if its type is not the stencil's,
+    /// [`CudaError::Overlap`] if arrays share memory; [`CudaError::Driver`] if a launch is refused.
     pub fn advance<T: GpuElement>(
         &self,
         stream: &Arc<CudaStream>,
@@ -92,35 +238,41 @@ impl Program {
         workspace: &mut Workspace<T>,
         steps: u64,
     ) -> Result<(), CudaError> {
+        self.check_type::<T>("field", self.stencil.dtype())?;
         self.check("field", field.len())?;
         self.check_workspace(workspace)?;
-        let repeats = self.repeats(steps);
-        if self.cells() == 0 || repeats == (0, 0) {
+        let sweeps = self.plan.sweeps(steps, false);
+        let count: u64 = sweeps.iter().map(|s| s.repeats).sum();
+        if self.cells() == 0 || count == 0 {
             return Ok(());
         }
         {
             let (field, _field) = field.device_ptr_mut(stream);
             let (work, _work) = workspace.work.device_ptr_mut(stream);
-            let scratch = workspace.scratch.as_mut().map(|s| s.device_ptr_mut(stream));
-            let arrays = Arrays {
-                input: field,
-                targets: [work, field],
-                scratch: scratch.as_ref().map_or(0, |s| s.0),
-            };
-            self.module
-                .enqueue(stream, arrays, &self.extents, repeats)?;
+            apart(&[
+                self.span::<T>("field", field),
+                self.span::<T>("workspace", work),
+            ])?;
+            self.launch(
+                stream,
+                (field, [work, field], 0),
+                &mut workspace.scratch,
+                &mut workspace.overflowed,
+                &sweeps,
+            )?;
         }
-        if (repeats.0 + repeats.1) % 2 == 1 {
+        if count % 2 == 1 {
             std::mem::swap(field, &mut workspace.work);
         }
         Ok(())
     }
 
-    /// Computes `output` from `input` in `steps` steps; `input` stays as it is, `output` is written in place.
+    /// Computes `output`, whose cells are of the result's type, from `input` in `steps` steps; `input` stays as it is,
+    /// `output` is written in place.
     ///
     /// # Errors
-    /// As [`Program::advance`].
-    pub fn apply<T, I, O>(
+    /// As [`Program::advance`]; [`CudaError::NoStep`] for 0 steps to another type.
+    pub fn apply<T, U, I, O>(
         &self,
         stream: &Arc<CudaStream>,
         input: &I,
@@ -130,10 +282,13 @@ impl Program {
     ) -> Result<(), CudaError>
     where
         T: GpuElement,
+        U: GpuElement,
         I: DevicePtr<T>,
-        O: DevicePtrMut<T>,
+        O: DevicePtrMut<U>,
     {
-        let repeats = self.repeats(steps);
+        let stencil = &self.stencil;
+        self.check_type::<T>("input", stencil.dtype())?;
+        self.check_type::<U>("output", stencil.output_dtype())?;
         self.check("input", input.len())?;
         self.check("output", output.len())?;
         self.check_workspace(workspace)?;
@@ -143,9 +298,20 @@ impl Program {
         let (input, _input) = input.device_ptr(stream);
         let (output, _output) = output.device_ptr_mut(stream);
         let (work, _work) = workspace.work.device_ptr_mut(stream);
-        let scratch = workspace.scratch.as_mut().map(|s| s.device_ptr_mut(stream));
-        let sweeps = repeats.0 + repeats.1;
-        if sweeps == 0 {
+        apart(&[
+            self.span::<T>("input", input),
+            self.span::<U>("output", output),
+            self.span::<T>("workspace", work),
+        ])?;
+        let sweeps = self.plan.sweeps(steps, true);
+        let count: u64 = sweeps.iter().map(|s| s.repeats).sum();
+        if count == 0 {
+            if T::DTYPE != U::DTYPE {
+                return Err(CudaError::NoStep {
+                    from: T::DTYPE,
+                    to: U::DTYPE,
+                });
+            }
             let bytes = self.cells() * size_of::<T>();
             // SAFETY: both arrays hold the grid's cells, and the borrows keep them apart and alive.
             return unsafe {
@@ -153,35 +319,78 @@ impl Program {
             }
             .doing("copying on the device");
         }
+        let spare = workspace.spare.as_mut().map(|s| s.device_ptr_mut(stream));
+        let targets = match &spare {
+            Some((spare, _)) => [work, *spare],
+            // The last sweep must write to the output.
+            None if count % 2 == 1 => [output, work],
+            None => [work, output],
+        };
+        self.launch(
+            stream,
+            (input, targets, output),
+            &mut workspace.scratch,
+            &mut workspace.overflowed,
+            &sweeps,
+        )
+    }
+
+    /// Enqueues sweeps from an array to targets in turn, and to a result.
+    fn launch(
+        &self,
+        stream: &Arc<CudaStream>,
+        (input, targets, result): (CUdeviceptr, [CUdeviceptr; 2], CUdeviceptr),
+        scratch: &mut [Option<CudaSlice<u8>>; 2],
+        overflowed: &mut Option<CudaSlice<u64>>,
+        sweeps: &[Sweeps],
+    ) -> Result<(), CudaError> {
+        let [one, two] = scratch;
+        let one = one.as_mut().map(|s| s.device_ptr_mut(stream));
+        let two = two.as_mut().map(|s| s.device_ptr_mut(stream));
+        let overflowed = overflowed.as_mut().map(|s| s.device_ptr_mut(stream));
         let arrays = Arrays {
             input,
-            // The last sweep must write to the output.
-            targets: if sweeps % 2 == 1 {
-                [output, work]
-            } else {
-                [work, output]
-            },
-            scratch: scratch.as_ref().map_or(0, |s| s.0),
+            targets,
+            result,
+            scratch: [&one, &two].map(|s| s.as_ref().map_or(0, |(place, _)| *place)),
+            overflowed: overflowed.as_ref().map(|(place, _)| *place),
         };
-        self.module.enqueue(stream, arrays, &self.extents, repeats)
+        self.module
+            .enqueue(stream, arrays, self.stencil.extents(), sweeps)
     }
 
-    /// Sweeps of the fused kernels and of the single ones.
-    fn repeats(&self, steps: u64) -> (u64, u64) {
-        self.plan.repeats(steps)
-    }
-
-    /// Whether the arrays' type is the kernels', and the workspace this program's or one as large.
-    fn check_workspace<T>(&self, workspace: &Workspace<T>) -> Result<(), CudaError> {
-        if size_of::<T>() != self.cell_bytes {
-            return Err(CudaError::ElementSize {
-                found: size_of::<T>(),
-                expected: self.cell_bytes,
-            });
+    fn span<T>(&self, name: &'static str, start: CUdeviceptr) -> Span {
+        Span {
+            name,
+            start,
+            bytes: self.cells() * size_of::<T>(),
         }
+    }
+
+    fn check_type<T: GpuElement>(
+        &self,
+        array: &'static str,
+        expected: crate::dtype::DType,
+    ) -> Result<(), CudaError> {
+        if T::DTYPE == expected {
+            return Ok(());
+        }
+        Err(CudaError::ElementType {
+            array,
+            found: T::DTYPE,
+            expected,
+        })
+    }
+
+    /// Whether the workspace is this program's or one as large.
+    fn check_workspace<T>(&self, workspace: &Workspace<T>) -> Result<(), CudaError> {
         self.check("workspace", workspace.work.len())?;
-        if self.plan.needs_scratch() {
-            self.check("scratch", workspace.scratch.as_ref().map_or(0, |s| s.len()))?;
+        let length = |array: &Option<CudaSlice<u8>>| array.as_ref().map_or(0, CudaSlice::len);
+        for array in workspace.scratch.iter().take(self.scratch_arrays()) {
+            self.check("scratch", length(array) / self.stencil.value_bytes())?;
+        }
+        if self.has_result() {
+            self.check("spare", workspace.spare.as_ref().map_or(0, CudaSlice::len))?;
         }
         Ok(())
     }
@@ -196,4 +405,20 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// Refuses arrays of which two share memory.
+fn apart(spans: &[Span]) -> Result<(), CudaError> {
+    for (i, a) in spans.iter().enumerate() {
+        for b in &spans[i + 1..] {
+            let ends = |s: &Span| s.start + s.bytes as u64;
+            if a.start < ends(b) && b.start < ends(a) {
+                return Err(CudaError::Overlap {
+                    first: a.name,
+                    second: b.name,
+                });
+            }
+        }
+    }
+    Ok(())
 }

@@ -98,10 +98,13 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
 /// Predicted billions of updates a second over the spec's steps, single steps for the remainder included.
 fn rate(plan: &Plan, stencil: &Stencil, loads: &Loads) -> f64 {
     let of = |plan: &Plan| Model::of(plan, stencil, loads).gstencils_per_second;
-    let (fused, single) = plan.repeats(stencil.steps());
-    let fused = (fused * plan.temporal_depth as u64) as f64;
+    let [fused, single, last] = plan.sweeps(stencil.steps(), true);
+    let (fused, single) = (fused.steps * fused.repeats, single.repeats + last.repeats);
     match plan.of_single_steps().filter(|_| single > 0) {
-        Some(one) => (fused + single as f64) / (fused / of(plan) + single as f64 / of(&one)),
+        Some(one) => {
+            let (fused, single) = (fused as f64, single as f64);
+            (fused + single) / (fused / of(plan) + single / of(&one))
+        }
         None => of(plan),
     }
 }

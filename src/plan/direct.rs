@@ -1,6 +1,6 @@
 //! `direct`: one thread a cell, neighbours through the caches; a launch for every update of a step.
 
-use super::kernel::{Kernel, Level};
+use super::kernel::{Elements, Kernel, Level};
 use crate::spec::{Reach, Stencil};
 
 /// The blocks that are tried, best first, by number of axes.
@@ -14,18 +14,30 @@ pub(super) fn tiles(rank: usize) -> &'static [&'static [usize]] {
 
 /// The kernels of one step: one an update. Blocks are numbered along the axes that they tile, unless the grid has more
 /// along a slower axis than a launch can.
-pub(super) fn kernels(stencil: &Stencil, tile: &[usize]) -> Vec<Kernel> {
-    let mut kernels = with_numbering(stencil, tile, false);
+pub(super) fn kernels(
+    stencil: &Stencil,
+    tile: &[usize],
+    suffix: &str,
+    writes: Elements,
+) -> Vec<Kernel> {
+    let with_numbering = |flat| with_numbering(stencil, tile, suffix, writes, flat);
+    let mut kernels = with_numbering(false);
     if kernels
         .iter()
         .any(|k| k.launch(stencil.extents()).is_none())
     {
-        kernels = with_numbering(stencil, tile, true);
+        kernels = with_numbering(true);
     }
     kernels
 }
 
-fn with_numbering(stencil: &Stencil, tile: &[usize], flat: bool) -> Vec<Kernel> {
+fn with_numbering(
+    stencil: &Stencil,
+    tile: &[usize],
+    suffix: &str,
+    writes: Elements,
+    flat: bool,
+) -> Vec<Kernel> {
     let updates = stencil.updates();
     let mut block = [1; 3];
     for (threads, &cells) in block.iter_mut().zip(tile.iter().rev()) {
@@ -38,9 +50,9 @@ fn with_numbering(stencil: &Stencil, tile: &[usize], flat: bool) -> Vec<Kernel> 
             let last = i + 1 == updates.len();
             Kernel {
                 suffix: if updates.len() == 1 {
-                    String::new()
+                    suffix.to_owned()
                 } else {
-                    format!("_pass{}", i + 1)
+                    format!("{suffix}_pass{}", i + 1)
                 },
                 tile: tile.to_vec(),
                 halo: update.reach.clone(),
@@ -49,6 +61,12 @@ fn with_numbering(stencil: &Stencil, tile: &[usize], flat: bool) -> Vec<Kernel> 
                     halo: vec![Reach::default(); tile.len()],
                     ends_step: last,
                 }],
+                reads: if i == 0 {
+                    Elements::Cells
+                } else {
+                    Elements::Values
+                },
+                writes: if last { writes } else { Elements::Values },
                 block,
                 flat,
                 rows: 1,

@@ -18,6 +18,17 @@ pub struct Level {
     pub ends_step: bool,
 }
 
+/// What the elements of an array are that a kernel reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elements {
+    /// Cells as they are stored between steps.
+    Cells,
+    /// Values as they are computed, between the passes of a step.
+    Values,
+    /// Cells of the result.
+    Results,
+}
+
 /// Where a tile lies in shared memory; lengths in cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedLayout {
@@ -42,6 +53,10 @@ pub struct Kernel {
     pub halo: Vec<Reach>,
     /// The updates it makes, in order.
     pub levels: Vec<Level>,
+    /// What it reads.
+    pub reads: Elements,
+    /// What it writes.
+    pub writes: Elements,
     /// Threads of a block along x, y and z.
     pub block: [u32; 3],
     /// Whether blocks are numbered along x alone, fastest axis first, rather than along the axes that they tile.

@@ -2,7 +2,8 @@
 //!
 //! A [`Plan`] is made for a [`Stencil`] and a [`Device`] and breaks none of the device's limits. A step, or
 //! [`Plan::temporal_depth`] steps at once, is a short list of [`Kernel`]s run one after the other; any number of steps is
-//! a number of fused launches and a number of single ones for the remainder. This room is pure: no device is touched.
+//! a number of [`Sweeps`]: fused ones, single ones for the remainder, and a last one where the result has a type of its
+//! own. This room is pure: no device is touched.
 
 mod choose;
 mod device;
@@ -12,9 +13,11 @@ mod model;
 mod tiled;
 
 pub use device::{Device, Limit, Occupancy};
-pub use kernel::{Kernel, Launch, Level, SharedLayout};
+pub use kernel::{Elements, Kernel, Launch, Level, SharedLayout};
 use model::Loads;
 pub use model::{Bound, Model};
+
+use std::ops::Range;
 
 use crate::spec::{SpecError, Stencil, Strategy};
 
@@ -35,6 +38,19 @@ pub struct Plan {
     pub fused: Vec<Kernel>,
     /// The kernels of one step, for what `temporal_depth` does not divide; empty where it is 1.
     pub single: Vec<Kernel>,
+    /// The kernels of the last step, where the result is of another type than the grid; else empty.
+    pub last: Vec<Kernel>,
+}
+
+/// A list of kernels that makes one or more steps, and how often it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sweeps {
+    /// The kernels, as positions in [`Plan::kernels`].
+    pub kernels: Range<usize>,
+    /// Steps that they make together.
+    pub steps: u64,
+    /// How often they run.
+    pub repeats: u64,
 }
 
 impl Plan {
@@ -55,18 +71,22 @@ impl Plan {
         depth: usize,
         threads: usize,
     ) -> Result<Self, String> {
-        let (fused, single) = match strategy {
-            Strategy::Tiled => (
-                vec![tiled::kernel(stencil, tile, depth, threads, "")],
-                if depth > 1 {
-                    vec![tiled::kernel(stencil, tile, 1, threads, "_single")]
-                } else {
-                    Vec::new()
-                },
-            ),
-            Strategy::Auto | Strategy::Direct => (direct::kernels(stencil, tile), Vec::new()),
+        let make = |depth, suffix, writes| match strategy {
+            Strategy::Tiled => vec![tiled::kernel(stencil, tile, depth, threads, suffix, writes)],
+            Strategy::Auto | Strategy::Direct => direct::kernels(stencil, tile, suffix, writes),
         };
-        for kernel in fused.iter().chain(&single) {
+        let fused = make(depth, "", Elements::Cells);
+        let single = match depth {
+            1 => Vec::new(),
+            _ => make(1, "_single", Elements::Cells),
+        };
+        let last = if stencil.output_dtype() == stencil.dtype() {
+            Vec::new()
+        } else {
+            make(1, "_last", Elements::Results)
+        };
+        let kernels = || fused.iter().chain(&single).chain(&last);
+        for kernel in kernels() {
             if let Some(fault) = kernel.broken_limit(device) {
                 return Err(fault);
             }
@@ -77,7 +97,7 @@ impl Plan {
                 ));
             }
         }
-        let far = farthest(fused.iter().chain(&single));
+        let far = farthest(kernels());
         Ok(Self {
             device: device.clone(),
             strategy,
@@ -86,23 +106,35 @@ impl Plan {
             index_bits: index_bits(stencil.extents(), far),
             fused,
             single,
+            last,
         })
     }
 
-    /// How many times the fused kernels run for `steps` steps, and how many times the single ones after them.
-    pub fn repeats(&self, steps: u64) -> (u64, u64) {
+    /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.
+    pub fn sweeps(&self, steps: u64, to_result: bool) -> [Sweeps; 3] {
         let depth = self.temporal_depth.max(1) as u64;
-        (steps / depth, steps % depth)
+        let last = u64::from(to_result && steps > 0 && !self.last.is_empty());
+        let (fused, single) = ((steps - last) / depth, (steps - last) % depth);
+        let ends = [
+            self.fused.len(),
+            self.fused.len() + self.single.len(),
+            self.fused.len() + self.single.len() + self.last.len(),
+        ];
+        let sweeps = |kernels, steps, repeats| Sweeps {
+            kernels,
+            steps,
+            repeats,
+        };
+        [
+            sweeps(0..ends[0], depth, fused),
+            sweeps(ends[0]..ends[1], 1, single),
+            sweeps(ends[1]..ends[2], 1, last),
+        ]
     }
 
-    /// All kernels, fused ones first.
+    /// All kernels: fused ones first, then single ones, then those of the last step.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        self.fused.iter().chain(&self.single)
-    }
-
-    /// Whether passes of one step need an array between source and destination.
-    pub fn needs_scratch(&self) -> bool {
-        self.fused.len() > 1
+        self.fused.iter().chain(&self.single).chain(&self.last)
     }
 
     /// Whether this plan's kernels serve a grid of other extents: the index type is wide enough and the launch possible.
@@ -119,18 +151,23 @@ impl Plan {
             temporal_depth: 1,
             fused: self.single.clone(),
             single: Vec::new(),
+            last: Vec::new(),
             ..self.clone()
         })
     }
 
     /// Bytes that `steps` steps move to and from device memory, by the model.
     pub fn traffic_bytes(&self, stencil: &Stencil, steps: u64) -> f64 {
-        let (fused, single) = self.repeats(steps);
-        let per_cell = |plan: &Self| plan.model(stencil).traffic_bytes_per_cell;
-        let fused = (fused * self.temporal_depth as u64) as f64 * per_cell(self);
-        let one = self.of_single_steps();
-        let single = single as f64 * per_cell(one.as_ref().unwrap_or(self));
-        (fused + single) * stencil.cells() as f64
+        let kernels: Vec<&Kernel> = self.kernels().collect();
+        let sweeps = self.sweeps(steps, true);
+        let per_cell = sweeps.iter().map(|s| {
+            let moved: f64 = kernels[s.kernels.clone()]
+                .iter()
+                .map(|k| model::moved_bytes(k, self, stencil))
+                .sum();
+            s.repeats as f64 * moved
+        });
+        per_cell.sum::<f64>() * stencil.cells() as f64
     }
 
     /// What the model says of this plan.

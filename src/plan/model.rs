@@ -12,7 +12,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kernel::{Kernel, grown};
+use super::kernel::{Elements, Kernel, grown};
 use super::{Occupancy, Plan};
 use crate::spec::{Stencil, Strategy, Update};
 
@@ -97,17 +97,15 @@ pub enum Bound {
 impl Model {
     pub(super) fn of(plan: &Plan, stencil: &Stencil, loads: &Loads) -> Self {
         let device = &plan.device;
-        let size = stencil.dtype().size() as f64;
         let depth = plan.temporal_depth as f64;
         let flops = stencil.flops() as f64;
-        let reads = plan
-            .fused
-            .iter()
-            .map(|k| read_cells(k, plan, stencil))
-            .sum::<f64>()
-            / depth;
-        let writes = plan.fused.len() as f64 / depth;
-        let traffic = (reads + writes) * size;
+        let per_step = |bytes: fn(&Kernel, &Plan, &Stencil) -> f64| {
+            let bytes = plan.fused.iter().map(|k| bytes(k, plan, stencil));
+            bytes.sum::<f64>() / depth
+        };
+        let reads = per_step(read_bytes);
+        let traffic = per_step(moved_bytes);
+        let size = stencil.dtype().size() as f64;
         let updates = |k: &Kernel| {
             let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
             cells / (k.tile_cells() * k.levels.len()) as f64
@@ -122,7 +120,7 @@ impl Model {
             flops_per_cell: flops,
             traffic_bytes_per_cell: traffic,
             arithmetic_intensity: flops / traffic,
-            read_intensity: flops / (reads * size),
+            read_intensity: flops / reads,
             uncached_intensity: flops / ((stencil.taps() + stencil.updates().len()) as f64 * size),
             read_intensity_limit: flops / (stencil.updates().len() as f64 * size),
             ridge_intensity: peak / (device.bandwidth_gbps * 1e9),
@@ -134,6 +132,24 @@ impl Model {
             bound,
         }
     }
+}
+
+/// Bytes that a launch of a kernel moves to and from device memory for each cell of the grid.
+pub(super) fn moved_bytes(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
+    read_bytes(kernel, plan, stencil) + bytes_of(kernel.writes, stencil)
+}
+
+fn read_bytes(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
+    read_cells(kernel, plan, stencil) * bytes_of(kernel.reads, stencil)
+}
+
+fn bytes_of(elements: Elements, stencil: &Stencil) -> f64 {
+    let bytes = match elements {
+        Elements::Cells => stencil.dtype().size(),
+        Elements::Values => stencil.value_bytes(),
+        Elements::Results => stencil.output_dtype().size(),
+    };
+    bytes as f64
 }
 
 /// Cells read from device memory for each cell of the grid, in one launch of a kernel.
@@ -164,7 +180,7 @@ fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
 fn registers(plan: &Plan, stencil: &Stencil) -> u32 {
     let taps = stencil.updates().iter().map(|u| u.taps.len()).max();
     let taps = taps.unwrap_or(0).min(32) as u32;
-    let words = (stencil.dtype().size() / 4) as u32;
+    let words = (stencil.value_bytes() / 4) as u32;
     match plan.strategy {
         Strategy::Tiled => 24 + words * taps,
         Strategy::Auto | Strategy::Direct => 16 + words * taps / 2,
@@ -183,7 +199,7 @@ fn seconds_per_step(
     occupancy: Occupancy,
 ) -> (f64, Bound) {
     let device = &plan.device;
-    let dtype = stencil.dtype();
+    let size = stencil.value_bytes();
     let cells = stencil.cells().max(1) as f64;
     let depth = plan.temporal_depth as f64;
     let clock = f64::from(device.clock_mhz) * 1e6;
@@ -208,7 +224,7 @@ fn seconds_per_step(
             arithmetic += blocks * updated * taps / device.fma_per_second(stencil.precision());
         }
         let warps = kernel.threads().div_ceil(32) as f64;
-        let wavefronts = accesses * dtype.size() as f64 / 128.0;
+        let wavefronts = accesses * size as f64 / 128.0;
         let levels = kernel.levels.len() as f64;
         let block_clocks = match kernel.shared {
             Some(_) => {
@@ -222,7 +238,7 @@ fn seconds_per_step(
             None => {
                 on_chip += blocks * wavefronts / clocks;
                 let rank = stencil.rank() as f64;
-                let longer = 1.0 + DIRECT_F64_SHARE * (dtype.size() as f64 / 4.0 - 1.0);
+                let longer = 1.0 + DIRECT_F64_SHARE * (size as f64 / 4.0 - 1.0);
                 (DIRECT_SECONDS + DIRECT_SECONDS_PER_AXIS * rank) * longer * clock
             }
         };

@@ -14,7 +14,7 @@
 //! Threads of a warp lie along the fastest axis; each computes several cells one above the other at a time, so that a
 //! value loaded from shared memory serves all of them. Regions are fitted to whole warps by choosing the tile's width.
 
-use super::kernel::{Kernel, Level, SharedLayout, grown};
+use super::kernel::{Elements, Kernel, Level, SharedLayout, grown};
 use super::model::MAX_ROWS;
 use crate::spec::{Reach, Stencil};
 
@@ -62,6 +62,7 @@ pub(super) fn kernel(
     depth: usize,
     threads: usize,
     suffix: &str,
+    writes: Elements,
 ) -> Kernel {
     let rank = tile.len();
     let (levels, halo) = levels(stencil, depth);
@@ -84,6 +85,8 @@ pub(super) fn kernel(
         tile: tile.to_vec(),
         halo,
         levels,
+        reads: Elements::Cells,
+        writes,
         block,
         flat: true,
         rows,
@@ -198,7 +201,7 @@ mod tests {
         let heat = stencil(
             r#"{"grid": [512, 512], "stencil": {"preset": "heat", "dt": 0.1}, "boundary": "reflect"}"#,
         );
-        let kernel = kernel(&heat, &[32, 32], 1, 256, "");
+        let kernel = kernel(&heat, &[32, 32], 1, 256, "", Elements::Cells);
         assert_eq!(kernel.shared_bytes, 34 * 34 * 4);
     }
 
@@ -207,7 +210,7 @@ mod tests {
         let star = stencil(
             r#"{"grid": [64, 64], "stencil": {"shape": "star", "radius": 2, "center": 1, "arms": [1, 1]}}"#,
         );
-        let kernel = kernel(&star, &[16, 16], 3, 256, "");
+        let kernel = kernel(&star, &[16, 16], 3, 256, "", Elements::Cells);
         let sides: Vec<usize> = kernel.levels.iter().map(|l| l.halo[0].lo).collect();
         assert_eq!(sides, [4, 2, 0]);
         assert_eq!(kernel.halo, [Reach { lo: 6, hi: 6 }; 2]);
@@ -222,10 +225,17 @@ mod tests {
                     "boundary": "{boundary}"}}"#
             )
         };
-        let reflecting = kernel(&stencil(&json("reflect")), &[16], 2, 256, "");
+        let reflecting = kernel(
+            &stencil(&json("reflect")),
+            &[16],
+            2,
+            256,
+            "",
+            Elements::Cells,
+        );
         assert_eq!(reflecting.levels[0].halo, [Reach { lo: 2, hi: 2 }]);
         assert_eq!(reflecting.halo, [Reach { lo: 2, hi: 4 }]);
-        let zero = kernel(&stencil(&json("zero")), &[16], 2, 256, "");
+        let zero = kernel(&stencil(&json("zero")), &[16], 2, 256, "", Elements::Cells);
         assert_eq!(zero.levels[0].halo, [Reach { lo: 0, hi: 2 }]);
     }
 

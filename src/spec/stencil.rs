@@ -160,6 +160,17 @@ impl Stencil {
         self.extents.iter().product()
     }
 
+    /// The index of a cell from its place in memory, slowest axis first.
+    pub fn index(&self, cell: usize) -> Vec<usize> {
+        let mut rest = cell;
+        let mut index = vec![0; self.rank()];
+        for (i, &n) in index.iter_mut().zip(&self.extents).rev() {
+            *i = rest % n.max(1);
+            rest /= n.max(1);
+        }
+        index
+    }
+
     /// Type of the cells.
     pub fn dtype(&self) -> DType {
         self.spec.dtype
@@ -186,6 +197,31 @@ impl Stencil {
     /// What becomes of values that an integer type does not hold.
     pub fn overflow(&self) -> Overflow {
         self.spec.overflow.unwrap_or_default()
+    }
+
+    /// Whether values that an integer type does not hold make a run fail.
+    pub fn flags_overflow(&self) -> bool {
+        let integer = self.dtype().is_integer() || self.output_dtype().is_integer();
+        integer && self.overflow() == Overflow::Error
+    }
+
+    /// Whether any face of an axis gives values other than copies.
+    pub fn is_affine(&self, axis: usize) -> bool {
+        let faces = [&self.boundary, &self.imaginary_boundary];
+        faces
+            .iter()
+            .any(|b| b.get(axis).is_some_and(AxisBoundary::is_affine))
+    }
+
+    /// What the weights of the updates before each add up to, multiplied: the weight of a cell of which nothing was left
+    /// out, at the start of each pass.
+    pub fn full_weights(&self) -> Vec<f64> {
+        let sums = self.updates.iter().scan(1.0, |full, update| {
+            let before = *full;
+            *full *= update.taps.iter().map(|t| t.coefficient).sum::<f64>();
+            Some(before)
+        });
+        sums.collect()
     }
 
     /// Whether NaN cells are left out of sums, which are then divided by the weights that were not.

@@ -177,7 +177,7 @@ fn real(case: &Case) -> &'static str {
 
 /// The launches of all steps: fused ones, then single ones for the remainder.
 fn launches(case: &Case) -> String {
-    let (fused, single) = case.plan.repeats(case.stencil.steps());
+    let [fused, single, _] = case.plan.sweeps(case.stencil.steps(), true).map(|s| s.repeats);
     let (fused_names, single_names) = case.source.kernels.split_at(case.plan.fused.len());
     let single_kernels = &case.plan.single;
     assert!(

@@ -124,7 +124,7 @@ sharpen(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t
     for (int lx = threadIdx.x; lx < 34; lx += 32) {
       const index_t y = y0 - 1 + ly;
       const index_t x = x0 - 1 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<4>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -164,11 +164,12 @@ sharpen(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

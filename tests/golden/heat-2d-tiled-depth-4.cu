@@ -123,7 +123,7 @@ heat(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx
     for (int lx = threadIdx.x; lx < 128; lx += 32) {
       const index_t y = y0 - 4 + ly;
       const index_t x = x0 - 4 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<4>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -167,12 +167,13 @@ heat(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
+          const index_t cell = first_cell + k * nx;
           if (left > 0) to[place + k * ROW] = value[k];
-          else out[cell + k * nx] = value[k];
+          else out[cell] = value[k];
         }
       }
     }
@@ -216,7 +217,7 @@ heat_single(const real* __restrict__ in, real* __restrict__ out, index_t ny, ind
     for (int lx = threadIdx.x; lx < 122; lx += 32) {
       const index_t y = y0 - 1 + ly;
       const index_t x = x0 - 1 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<4>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -256,11 +257,12 @@ heat_single(const real* __restrict__ in, real* __restrict__ out, index_t ny, ind
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

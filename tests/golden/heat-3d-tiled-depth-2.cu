@@ -155,7 +155,7 @@ heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t 
       const index_t z = z0 - 4 + lz;
       const index_t y = y0 - 4 + ly;
       const index_t x = x0 - 4 + lx;
-      sg_cp_async<sizeof(real)>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
+      sg_cp_async<4>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -215,12 +215,13 @@ heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t 
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
-        const index_t cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
+        const index_t first_cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
+          const index_t cell = first_cell + k * nx;
           if (left > 0) to[place + k * ROW] = value[k];
-          else out[cell + k * nx] = value[k];
+          else out[cell] = value[k];
         }
       }
     }
@@ -275,7 +276,7 @@ heat3d_single(const real* __restrict__ in, real* __restrict__ out, index_t nz, i
       const index_t z = z0 - 2 + lz;
       const index_t y = y0 - 2 + ly;
       const index_t x = x0 - 2 + lx;
-      sg_cp_async<sizeof(real)>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
+      sg_cp_async<4>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -323,11 +324,12 @@ heat3d_single(const real* __restrict__ in, real* __restrict__ out, index_t nz, i
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
-        const index_t cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
+        const index_t first_cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

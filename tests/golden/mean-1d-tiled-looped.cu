@@ -47,7 +47,7 @@ typedef float real;
 typedef int index_t;
 
 // Update 1: too many taps to write out, so a loop over tables.
-__constant__ real T0[206] = {
+__constant__ const real T0[206] = {
   0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f,
   0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f,
   0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f,
@@ -84,7 +84,7 @@ __constant__ real T0[206] = {
   0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f, 0x1.3e22ccp-8f,
   0x1.3e22ccp-8f, 0x1.3e22ccp-8f,
 };
-__constant__ int O0[206][1] = {
+__constant__ const int O0[206][1] = {
   {-103}, {-102}, {-101}, {-100}, {-99}, {-98}, {-97}, {-96},
   {-95}, {-94}, {-93}, {-92}, {-91}, {-90}, {-89}, {-88},
   {-87}, {-86}, {-85}, {-84}, {-83}, {-82}, {-81}, {-80},
@@ -162,7 +162,7 @@ running_mean(const real* __restrict__ in, real* __restrict__ out, index_t nx) {
   } else {
     for (int lx = threadIdx.x; lx < 2871; lx += 256) {
       const index_t x = x0 - 412 + lx;
-      sg_cp_async<sizeof(real)>(&from[lx], &in[x]);
+      sg_cp_async<4>(&from[lx], &in[x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -235,7 +235,7 @@ running_mean_single(const real* __restrict__ in, real* __restrict__ out, index_t
   } else {
     for (int lx = threadIdx.x; lx < 2253; lx += 256) {
       const index_t x = x0 - 103 + lx;
-      sg_cp_async<sizeof(real)>(&from[lx], &in[x]);
+      sg_cp_async<4>(&from[lx], &in[x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();

@@ -127,7 +127,7 @@ lopsided(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_
     for (int lx = threadIdx.x; lx < 66; lx += 32) {
       const index_t y = y0 - 4 + ly;
       const index_t x = x0 - 3 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<4>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -178,12 +178,13 @@ lopsided(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
+          const index_t cell = first_cell + k * nx;
           if (left > 0) to[place + k * ROW] = value[k];
-          else out[cell + k * nx] = value[k];
+          else out[cell] = value[k];
         }
       }
     }
@@ -227,7 +228,7 @@ lopsided_single(const real* __restrict__ in, real* __restrict__ out, index_t ny,
     for (int lx = threadIdx.x; lx < 60; lx += 32) {
       const index_t y = y0 - 2 + ly;
       const index_t x = x0 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<4>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -267,11 +268,12 @@ lopsided_single(const real* __restrict__ in, real* __restrict__ out, index_t ny,
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update0([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

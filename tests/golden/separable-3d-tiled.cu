@@ -162,7 +162,7 @@ binomial(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_
       const index_t z = z0 - 1 + lz;
       const index_t y = y0 - 1 + ly;
       const index_t x = x0 - 1 + lx;
-      sg_cp_async<sizeof(real)>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
+      sg_cp_async<4>(&from[lz * PLANE + ly * ROW + lx], &in[(z * ny + y) * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -327,11 +327,12 @@ binomial(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update2([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx + k * ROW]; });
-        const index_t cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
+        const index_t first_cell = ((z0 - z_below + lz) * ny + (y0 - y_below + ly)) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

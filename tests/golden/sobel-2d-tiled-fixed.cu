@@ -131,7 +131,7 @@ edges(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t n
     for (int lx = threadIdx.x; lx < 36; lx += 32) {
       const index_t y = y0 - 2 + ly;
       const index_t x = x0 - 2 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<8>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -227,12 +227,13 @@ edges(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t n
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update1([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
+          const index_t cell = first_cell + k * nx;
           if (left > 0) to[place + k * ROW] = value[k];
-          else out[cell + k * nx] = value[k];
+          else out[cell] = value[k];
         }
       }
     }
@@ -278,7 +279,7 @@ edges_single(const real* __restrict__ in, real* __restrict__ out, index_t ny, in
     for (int lx = threadIdx.x; lx < 34; lx += 32) {
       const index_t y = y0 - 1 + ly;
       const index_t x = x0 - 1 + lx;
-      sg_cp_async<sizeof(real)>(&from[ly * ROW + lx], &in[y * nx + x]);
+      sg_cp_async<8>(&from[ly * ROW + lx], &in[y * nx + x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -366,11 +367,12 @@ edges_single(const real* __restrict__ in, real* __restrict__ out, index_t ny, in
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           value[k] = update1([&](int dy, int dx) { return u[dy * ROW + dx + k * ROW]; });
-        const index_t cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
+        const index_t first_cell = (y0 - y_below + ly) * nx + (x0 - x_below + lx);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           if (ly + k < gy) continue;
-          out[cell + k * nx] = value[k];
+          const index_t cell = first_cell + k * nx;
+          out[cell] = value[k];
         }
       }
     }

@@ -103,7 +103,7 @@ diffusion(const real* __restrict__ in, real* __restrict__ out, index_t nx) {
   } else {
     for (int lx = threadIdx.x; lx < 1024; lx += 256) {
       const index_t x = x0 - 4 + lx;
-      sg_cp_async<sizeof(real)>(&from[lx], &in[x]);
+      sg_cp_async<8>(&from[lx], &in[x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();
@@ -181,7 +181,7 @@ diffusion_single(const real* __restrict__ in, real* __restrict__ out, index_t nx
   } else {
     for (int lx = threadIdx.x; lx < 1018; lx += 256) {
       const index_t x = x0 - 1 + lx;
-      sg_cp_async<sizeof(real)>(&from[lx], &in[x]);
+      sg_cp_async<8>(&from[lx], &in[x]);
     }
     sg_cp_async_commit();
     sg_cp_async_wait<0>();

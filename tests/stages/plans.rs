@@ -92,7 +92,7 @@ proptest! {
             for kernel in plan.kernels() {
                 assert_within_limits(kernel, &device, stencil.extents());
             }
-            let (fused, single) = plan.repeats(stencil.steps());
+            let [fused, single, _] = plan.sweeps(stencil.steps(), true).map(|s| s.repeats);
             prop_assert_eq!(fused * plan.temporal_depth as u64 + single, stencil.steps());
             prop_assert!(plan.serves(stencil.extents()));
             let cells: u128 = stencil.extents().iter().map(|&n| n as u128).product();
