@@ -24,7 +24,7 @@
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 #define __shared__ static  // one block runs at a time
-#define __constant__ static const
+#define __constant__ static
 
 #define __syncthreads() emu::barrier(__LINE__)
 
