@@ -10,7 +10,7 @@
 use stencilgen::plan::{Device, Plan};
 use stencilgen::report::{Operation, Report};
 use stencilgen::spec::{Schedule, Strategy};
-use stencilgen::{Error, Spec, Stencil, Timing};
+use stencilgen::{Error, March, Spec, Stencil, Timing};
 
 fn main() -> Result<(), Error> {
     let mut spec = Spec::from_json(
@@ -67,11 +67,15 @@ fn main() -> Result<(), Error> {
         repeats: 3,
         copy: false,
     };
-    let execution = compiled.execute(stencil.starting_field()?, stencil.steps(), timing, None)?;
+    let execution = compiled.march(
+        stencil.starting_field()?,
+        March::new(stencil.steps()),
+        timing,
+    )?;
     let report = Report::new(Operation::Run)
         .with_stencil(stencil)
         .with_compiled(&compiled)
-        .with_times(&compiled, &execution.seconds, None);
+        .with_execution(&compiled, &execution);
     print!("{}", report.to_json());
     Ok(())
 }

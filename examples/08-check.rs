@@ -4,10 +4,10 @@
 //! cargo run --example 08-check
 //! ```
 //!
-//! Shows: `reference::run`, which computes the same steps in the plainest way in f64 and bounds the error that rounding
-//! can explain, and `reference::compare`. The command line has the same as `stencilgen check SPEC`.
+//! Shows: `reference::run`, which computes the same steps in the plainest way in f64 and bounds for each cell the error
+//! that rounding can explain, and `reference::compare`. The command line has the same as `stencilgen check SPEC`.
 
-use stencilgen::{DType, Element, Error, Spec, Stencil, reference};
+use stencilgen::{Array, Data, Element, Error, Spec, Stencil, reference};
 
 fn main() -> Result<(), Error> {
     let spec = Spec::from_json(
@@ -24,21 +24,10 @@ fn main() -> Result<(), Error> {
     let stencil = compiled.stencil();
     let start = stencil.starting_field()?;
 
-    let expected = reference::run(stencil, &start.to_f64(), stencil.steps());
+    let expected = reference::run(stencil, &start, stencil.steps())?;
     let found = compiled.run(start)?;
 
-    let comparison = match found.dtype() {
-        DType::F32 => reference::compare(
-            f32::slice(&found).unwrap_or_default(),
-            &expected,
-            stencil.extents(),
-        ),
-        _ => reference::compare(
-            f64::slice(&found).unwrap_or_default(),
-            &expected,
-            stencil.extents(),
-        ),
-    };
+    let comparison = reference::compare(&found, &expected);
     println!(
         "{}: largest difference {:.2e} ({:.1} ULP) over {} cells; rounding explains {:.2e}",
         if comparison.passed {
@@ -61,7 +50,8 @@ fn main() -> Result<(), Error> {
     // The same result with one wrong cell.
     let mut wrong = f32::slice(&found).unwrap_or_default().to_vec();
     wrong[12_345] += 1e-3;
-    let comparison = reference::compare(&wrong, &expected, stencil.extents());
+    let wrong = Array::new(stencil.extents().to_vec(), Data::F32(wrong))?;
+    let comparison = reference::compare(&wrong, &expected);
     if let Some(first) = &comparison.first_failure {
         println!(
             "with a wrong cell: {} fails, at {:?}: found {}, expected {}",

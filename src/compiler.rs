@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use crate::build::{Built, Job};
 use crate::cache::{self, Store};
-use crate::codegen::CudaSource;
-use crate::cuda::{Driver, Gpu, Module, Program};
+use crate::codegen::{CudaSource, WatchSource};
+use crate::cuda::{Driver, Gpu, Module, Program, Watch};
 use crate::error::Error;
+use crate::march;
 use crate::nvrtc::{self, Kind};
 use crate::plan::{Device, Plan};
 use crate::spec::{Spec, Stencil};
@@ -141,7 +142,12 @@ impl Compiler {
             let made = self.make(&stencil, &device, driver.version().0, &mut stages);
             (made, context.join())
         });
-        let (plan, source, built) = match made {
+        let Made {
+            plan,
+            source,
+            built,
+            watch,
+        } = match made {
             Ok(made) => made,
             Err(Error::Nvrtc(e)) if self.backend == Backend::Auto && is_missing(&e) => {
                 return Ok(CompiledStencil::on_cpu(
@@ -161,6 +167,10 @@ impl Compiler {
         stages.context_ms = Some(context_ms);
         let started = Instant::now();
         let module = Module::load(&gpu, &built.image, &source, &plan)?;
+        let watch = match watch {
+            Some((source, built)) => Some(Watch::load(&gpu, &built.image, &source)?),
+            None => None,
+        };
         let load_ms = milliseconds(started);
         stages.load_ms = Some(load_ms);
         let program = Program::new(gpu, module, plan, &stencil)?;
@@ -169,6 +179,7 @@ impl Compiler {
             source,
             built,
             load_ms,
+            watch,
         };
         Ok(CompiledStencil::on_gpu(stencil, engine, stages))
     }
@@ -179,7 +190,7 @@ impl Compiler {
         device: &Device,
         driver_major: u32,
         stages: &mut Stages,
-    ) -> Result<(Plan, CudaSource, Built), Error> {
+    ) -> Result<Made, Error> {
         let started = Instant::now();
         let plan = Plan::new(stencil, device)?;
         stages.plan_ms = Some(milliseconds(started));
@@ -190,17 +201,44 @@ impl Compiler {
         let found = nvrtc::find(Some(driver_major))?;
         stages.find_nvrtc_ms = Some(milliseconds(started));
         let started = Instant::now();
-        let built = Job {
+        let store = self.cache.store();
+        let job = Job {
             source: &source.text,
             name: stencil.name(),
             arch: device.arch,
             fast_math: stencil.spec().fast_math,
             kind: Kind::Cubin,
-        }
-        .build(&self.cache.store(), &found)?;
+        };
+        let built = job.build(&store, &found)?;
+        let watch = match WatchSource::render(stencil.dtype())? {
+            Some(source) if march::is_long(&plan, stencil.steps()) => {
+                let job = Job {
+                    source: &source.text,
+                    name: source.kernel,
+                    fast_math: false,
+                    ..job
+                };
+                let built = job.build(&store, &found)?;
+                Some((source, built))
+            }
+            _ => None,
+        };
         stages.build_ms = Some(milliseconds(started));
-        Ok((plan, source, built))
+        Ok(Made {
+            plan,
+            source,
+            built,
+            watch,
+        })
     }
+}
+
+/// What a stencil is made into before it is loaded.
+struct Made {
+    plan: Plan,
+    source: CudaSource,
+    built: Built,
+    watch: Option<(WatchSource, Built)>,
 }
 
 /// Whether NVRTC is not there, as opposed to refusing a text.

@@ -57,6 +57,29 @@ impl std::ops::Add for Complex<f64> {
     }
 }
 
+impl std::ops::AddAssign for Complex<f64> {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl std::ops::Sub for Complex<f64> {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self::new(self.re - other.re, self.im - other.im)
+    }
+}
+
+impl std::ops::Mul for Complex<f64> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self::new(
+            self.re * other.re - self.im * other.im,
+            self.re * other.im + self.im * other.re,
+        )
+    }
+}
+
 /// Scaling by a real number.
 impl std::ops::Mul<Complex<f64>> for f64 {
     type Output = Complex<f64>;

@@ -125,6 +125,15 @@ impl DType {
         }
     }
 
+    /// Bytes of the number that a cell is, or of one of the two.
+    pub(crate) const fn part_size(self) -> usize {
+        if self.is_complex() {
+            self.size() / 2
+        } else {
+            self.size()
+        }
+    }
+
     /// The name used in specs and reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,8 +194,8 @@ impl DType {
     /// `value` rounded to this type, half to even; a complex type rounds a part. Integers saturate and take 0 for NaN.
     pub fn round(self, value: f64) -> f64 {
         match self {
-            DType::F16 => f16::from_f64(value).to_f64(),
-            DType::BF16 => bf16::from_f64(value).to_f64(),
+            DType::F16 => f16::from_f32(to_odd(value)).to_f64(),
+            DType::BF16 => bf16::from_f32(to_odd(value)).to_f64(),
             DType::F32 | DType::C64 => f64::from(value as f32),
             DType::F64 | DType::C128 => value,
             DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::I32 => {
@@ -206,14 +215,14 @@ impl DType {
         let next = |magnitude: f64, next: f64| next - magnitude;
         match self {
             DType::F16 => {
-                let bits = f16::from_f64(value.abs()).to_bits();
+                let bits = f16::from_f32(to_odd(value.abs())).to_bits();
                 next(
                     f16::from_bits(bits).to_f64(),
                     f16::from_bits(bits + 1).to_f64(),
                 )
             }
             DType::BF16 => {
-                let bits = bf16::from_f64(value.abs()).to_bits();
+                let bits = bf16::from_f32(to_odd(value.abs())).to_bits();
                 next(
                     bf16::from_bits(bits).to_f64(),
                     bf16::from_bits(bits + 1).to_f64(),
@@ -227,6 +236,21 @@ impl DType {
             _ => 1.0,
         }
     }
+}
+
+/// `value` as an f32 that, rounded again to a type of at most 22 digits, gives what rounding `value` itself would: where it
+/// is no f32, the neighbour of the two whose last digit is 1, so that it is no tie either (Boldo and Melquiond, *When double
+/// rounding is odd*, 2005).
+#[inline(always)]
+pub(crate) fn to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    if back == value || value.is_nan() {
+        return nearest;
+    }
+    // Bits of one sign are in the order of magnitudes: towards zero is one less.
+    let towards_zero = nearest.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(towards_zero | 1)
 }
 
 impl std::fmt::Display for DType {
@@ -262,6 +286,19 @@ mod tests {
         assert_eq!(DType::F16.round(2049.0), 2048.0);
         assert_eq!(DType::F16.round(1e6), f64::INFINITY);
         assert_eq!(DType::BF16.round(257.0), 256.0);
+        // A tie, and what is one in single precision alone.
+        let above = |tie: f64| [tie, tie.next_up(), -tie.next_up()];
+        assert_eq!(
+            above(2049.0).map(|v| DType::F16.round(v)),
+            [2048., 2050., -2050.]
+        );
+        assert_eq!(
+            above(257.0).map(|v| DType::BF16.round(v)),
+            [256., 258., -258.]
+        );
+        assert_eq!(DType::F16.round(65_520f64.next_down()), 65_504.0);
+        assert_eq!(DType::F16.round(2f64.powi(-25)), 0.0);
+        assert_eq!(DType::F16.round(2f64.powi(-25).next_up()), 2f64.powi(-24));
         assert_eq!(DType::F16.ulp(1.0), 1.0 / 1024.0);
         assert_eq!(DType::BF16.ulp(1.0), 1.0 / 128.0);
         assert_eq!(DType::I16.ulp(3.0), 1.0);

@@ -8,6 +8,7 @@ use crate::cpu::CpuError;
 use crate::cuda::CudaError;
 use crate::dtype::DType;
 use crate::spec::SpecError;
+use crate::view::ViewError;
 use crate::{io, nvrtc};
 
 /// Anything that can go wrong between a spec and a result.
@@ -32,6 +33,9 @@ pub enum Error {
     /// An array whose shape and values do not agree.
     #[error(transparent)]
     Array(#[from] ArrayError),
+    /// A view that cannot be, or whose array cannot be made.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// Reading or writing a file.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -54,6 +58,16 @@ pub enum Error {
     /// Flags that do not go together, or a place that cannot be written to.
     #[error("{0}")]
     Usage(String),
+    /// A run was ended early, at the user's wish.
+    #[error("interrupted after step {step} of {steps}{}", kept.as_ref().map_or_else(String::new, |kept| format!("; go on with --resume {kept}")))]
+    Interrupted {
+        /// Steps made, from the very start.
+        step: u64,
+        /// Steps there were to make.
+        steps: u64,
+        /// The checkpoint from which it can go on.
+        kept: Option<String>,
+    },
     /// What cannot happen, unless there is a fault in stencilgen or the machine.
     #[error("{0}; this is a fault in stencilgen, please report it with the spec")]
     Internal(String),
@@ -68,12 +82,18 @@ impl Error {
             Self::Codegen(_) => "codegen",
             Self::Nvrtc(nvrtc::Error::Compile(_)) => "compile",
             Self::Nvrtc(_) => "nvrtc",
-            Self::Cuda(CudaError::Memory { .. }) => "out-of-memory",
+            Self::Cuda(CudaError::Memory { .. })
+            | Self::Cpu(CpuError::Memory { .. })
+            | Self::Array(ArrayError::Memory { .. }) => "out-of-memory",
+            Self::Cuda(CudaError::Overflow { .. }) | Self::Cpu(CpuError::Overflow { .. }) => {
+                "overflow"
+            }
             Self::Cuda(_) => "cuda",
             Self::Cpu(_) => "cpu",
-            Self::Array(_) | Self::Shape { .. } | Self::Type { .. } => "input",
+            Self::Array(_) | Self::View(_) | Self::Shape { .. } | Self::Type { .. } => "input",
             Self::Io(_) => "io",
             Self::Usage(_) => "usage",
+            Self::Interrupted { .. } => "interrupted",
             Self::Internal(_) => "internal",
         }
     }

@@ -25,6 +25,7 @@
 
 pub mod array;
 pub mod build;
+mod bytes;
 pub mod cache;
 pub mod codegen;
 pub mod compiler;
@@ -34,13 +35,18 @@ pub mod cuda;
 pub mod dtype;
 pub mod error;
 pub mod io;
+pub mod march;
+mod memory;
 pub mod nvrtc;
 pub mod plan;
 pub mod reference;
 pub mod report;
 pub mod spec;
+pub mod stability;
 mod stages;
 pub mod stencil;
+pub mod text;
+pub mod view;
 
 pub use array::{Array, Data, Element};
 pub use compiler::{Backend, CacheChoice, Compiler};
@@ -48,5 +54,7 @@ pub use complex::{Complex, Weight};
 pub use dtype::{DType, Overflow, Precision};
 pub use error::Error;
 pub use half;
+pub use march::{Every, March, NotFinite};
 pub use spec::{Spec, SpecError, Stencil};
 pub use stencil::{CompiledStencil, CudaEngine, Execution, Timing};
+pub use view::{ArrayView, ArrayViewMut, ViewError};

@@ -3,15 +3,17 @@
 
 use std::time::Instant;
 
-use crate::array::{Array, Element};
+use crate::array::{Array, Data, Element};
 use crate::build::Built;
 use crate::codegen::CudaSource;
 use crate::cpu;
-use crate::cuda::{GpuElement, Program};
+use crate::cuda::{Program, Watch};
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::spec::Stencil;
+use crate::march::{self, Field, March, NotFinite};
+use crate::spec::{Stencil, StencilSpec};
 use crate::stages::{Stages, milliseconds};
+use crate::view::{ArrayView, ArrayViewMut};
 
 /// A stencil, ready to run.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub struct CudaEngine {
     pub built: Built,
     /// Milliseconds that loading the binary took.
     pub load_ms: f64,
+    /// The look for NaN and infinity, for runs so long that one before the end is worth it.
+    pub watch: Option<Watch>,
 }
 
 impl CompiledStencil {
@@ -85,45 +89,153 @@ impl CompiledStencil {
         }
     }
 
+    /// Changes the weights of a stencil that was compiled with `weights_at_run_time`, without compiling anew. The taps
+    /// stay where they are. A GPU is waited for first, so that runs that were enqueued before keep the
+    /// old weights.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if weights were not to change, or if anything but them differs; [`Error::Cuda`] if the copy fails.
+    pub fn set_weights(&mut self, weights: &StencilSpec) -> Result<(), Error> {
+        let stencil = self.stencil.with_weights(weights)?;
+        if let Engine::Cuda(engine) = &mut self.engine {
+            engine.program.set_weights(&stencil)?;
+        }
+        self.stencil = stencil;
+        Ok(())
+    }
+
     /// Runs the spec's steps on an array and gives the result.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Type`] if the array is not of the grid's; whatever the backend meets.
     pub fn run(&self, input: Array) -> Result<Array, Error> {
-        Ok(self
-            .execute(input, self.stencil.steps(), Timing::default(), None)?
-            .output)
+        let march = March::new(self.stencil.steps());
+        Ok(self.march(input, march, Timing::default())?.output)
     }
 
-    /// Runs any number of steps and tells how long they took. `progress` is told how many steps are done; with it, a
-    /// GPU is waited for now and then.
+    /// Runs the spec's steps on the cells of `input` and writes the result to those of `output`, both in any layout; the
+    /// cells of `input` stay as they are. In between are two contiguous arrays, so [`CompiledStencil::run`] is cheaper
+    /// where an [`Array`] is at hand: it takes the array and may reuse its memory, which is also the way to run in place.
+    /// To overwrite the cells that are read, give `run` the [`ArrayView::to_array`] of them and
+    /// [`ArrayViewMut::assign`] its result.
     ///
     /// # Errors
-    /// As [`CompiledStencil::run`].
-    pub fn execute(
+    /// [`Error::Shape`] or [`Error::Type`] if `input` is not of the grid's; [`Error::View`] if `output` is not of the
+    /// result's; as [`CompiledStencil::run`]. Nothing is written then.
+    pub fn run_views<T: Element, U: Element>(
         &self,
-        input: Array,
-        steps: u64,
-        timing: Timing,
-        progress: Option<&mut dyn FnMut(u64)>,
-    ) -> Result<Execution, Error> {
-        self.check(&input)?;
-        self.check_memory()?;
-        match self.stencil.dtype() {
-            DType::F32 => self.execute_typed::<f32>(input, steps, timing, progress),
-            DType::F64 => self.execute_typed::<f64>(input, steps, timing, progress),
-            other => Err(Error::Internal(format!("{other} is not computed yet"))),
-        }
+        input: &ArrayView<T>,
+        output: &mut ArrayViewMut<U>,
+    ) -> Result<(), Error> {
+        self.check_form(input.shape(), T::DTYPE)?;
+        output.check(self.stencil.extents(), self.stencil.output_dtype())?;
+        Ok(output.assign(&self.run(input.to_array()?)?)?)
     }
 
-    /// Checks that the arrays of a run fit the device's memory, before any is made.
+    /// Runs any number of steps, does what is asked for on the way, and tells how long the steps took.
     ///
     /// # Errors
-    /// [`Error::Cuda`] with what is needed and what is free. On the CPU nothing is checked.
+    /// As [`CompiledStencil::run`]; what the sinks of snapshots and checkpoints meet.
+    pub fn march(&self, input: Array, march: March, timing: Timing) -> Result<Execution, Error> {
+        self.check(&input)?;
+        if input.is_empty() && march.snapshots.is_none() && march.checkpoints.is_none() {
+            return self.march_of_nothing(march.steps);
+        }
+        if self.cuda().is_some() {
+            self.check_memory()?;
+        }
+        let (steps, made) = (march.steps, march.made);
+        let was_finite = march::is_finite(&input);
+        let mut stages = self.stages.clone();
+        let mut seconds = Vec::with_capacity(timing.repeats);
+        let outcome = match &self.engine {
+            Engine::Cpu(_) => {
+                let again = match timing.repeats {
+                    0 | 1 => None,
+                    _ => Some(input.try_clone()?),
+                };
+                let outcome = march::march_on_cpu(&self.stencil, input, march)?;
+                seconds.push(outcome.seconds);
+                if let Some(mut field) = again {
+                    for _ in 1..timing.repeats {
+                        let repeat = March::new(steps);
+                        let outcome =
+                            march::march_on_cpu(&self.stencil, field.try_clone()?, repeat)?;
+                        seconds.push(outcome.seconds);
+                        if self.stencil.output_dtype() == self.stencil.dtype() {
+                            field = Array::new(self.stencil.extents().to_vec(), outcome.field)?;
+                        }
+                    }
+                }
+                outcome
+            }
+            Engine::Cuda(engine) => {
+                let started = Instant::now();
+                let mut field = Field::upload(&engine.program, input.data())?;
+                stages.upload_ms = Some(milliseconds(started));
+                drop(input);
+                let watch = engine.watch.as_ref().filter(|_| was_finite);
+                let outcome = march::march_on_gpu(&mut field, march, watch)?;
+                seconds.push(outcome.seconds);
+                for _ in 1..timing.repeats {
+                    seconds.push(field.time(steps)?);
+                }
+                outcome
+            }
+        };
+        stages.launch_ms = outcome.launch_ms;
+        stages.download_ms = outcome.download_ms;
+        let output = Array::new(self.stencil.extents().to_vec(), outcome.field)?;
+        let not_finite = outcome.not_finite.or_else(|| {
+            let came_about = was_finite && !march::is_finite(&output);
+            came_about.then_some(NotFinite {
+                first_seen_step: made + outcome.steps,
+                last_finite_step: made,
+            })
+        });
+        let copy_gbps = match &self.engine {
+            Engine::Cpu(_) => timing.copy.then(cpu::copy_bandwidth_gbps),
+            Engine::Cuda(engine) if timing.copy => engine.program.gpu().copy_bandwidth_gbps()?,
+            Engine::Cuda(_) => None,
+        };
+        Ok(Execution {
+            output,
+            steps: outcome.steps,
+            stopped: outcome.stopped,
+            not_finite: not_finite.filter(|_| was_finite),
+            seconds,
+            copy_gbps,
+            stages,
+        })
+    }
+
+    /// A run without cells: done at once, be the steps ever so many.
+    fn march_of_nothing(&self, steps: u64) -> Result<Execution, Error> {
+        let extents = self.stencil.extents();
+        let data = Data::zeroed(extents, self.stencil.output_dtype())?;
+        Ok(Execution {
+            output: Array::new(extents.to_vec(), data)?,
+            steps,
+            stopped: false,
+            not_finite: None,
+            seconds: vec![0.0],
+            copy_gbps: None,
+            stages: self.stages.clone(),
+        })
+    }
+
+    /// Checks that the arrays of a run, its input included, fit the memory of the device or, on the CPU, of the machine,
+    /// before any is made.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] or [`Error::Cpu`] with what is needed.
     pub fn check_memory(&self) -> Result<(), Error> {
-        if let Engine::Cuda(engine) = &self.engine {
-            let program = &engine.program;
-            program.gpu().check_memory(program.bytes())?;
+        match &self.engine {
+            Engine::Cuda(engine) => {
+                let program = &engine.program;
+                program.gpu().check_memory(program.bytes())?;
+            }
+            Engine::Cpu(_) => cpu::check_memory(&self.stencil)?,
         }
         Ok(())
     }
@@ -133,83 +245,21 @@ impl CompiledStencil {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Type`] if it does not.
     pub fn check(&self, input: &Array) -> Result<(), Error> {
-        if input.shape() != self.stencil.extents() {
+        self.check_form(input.shape(), input.dtype())
+    }
+
+    fn check_form(&self, shape: &[usize], found: DType) -> Result<(), Error> {
+        if shape != self.stencil.extents() {
             return Err(Error::Shape {
-                found: input.shape().to_vec(),
+                found: shape.to_vec(),
                 expected: self.stencil.extents().to_vec(),
             });
         }
-        if input.dtype() != self.stencil.dtype() {
-            return Err(Error::Type {
-                found: input.dtype(),
-                expected: self.stencil.dtype(),
-            });
+        let expected = self.stencil.dtype();
+        if found != expected {
+            return Err(Error::Type { found, expected });
         }
         Ok(())
-    }
-
-    fn execute_typed<T: Element + GpuElement + cpu::Real>(
-        &self,
-        input: Array,
-        steps: u64,
-        timing: Timing,
-        progress: Option<&mut dyn FnMut(u64)>,
-    ) -> Result<Execution, Error> {
-        let shape = input.shape().to_vec();
-        let mut ignore = |_| {};
-        let (values, measured) = match &self.engine {
-            Engine::Cpu(_) => {
-                let field = T::unwrap(input.into_data()).unwrap_or_default();
-                let progress = progress.unwrap_or(&mut ignore);
-                self.execute_on_cpu(field, steps, timing, progress)?
-            }
-            Engine::Cuda(engine) => {
-                let values = T::slice(&input).unwrap_or_default();
-                engine.execute(values, steps, timing, progress)?
-            }
-        };
-        Ok(Execution {
-            output: Array::new(shape, T::wrap(values))?,
-            seconds: measured.seconds,
-            copy_gbps: measured.copy_gbps,
-            stages: Stages {
-                upload_ms: measured.upload_ms,
-                launch_ms: measured.launch_ms,
-                download_ms: measured.download_ms,
-                ..self.stages.clone()
-            },
-        })
-    }
-
-    fn execute_on_cpu<T: cpu::Real>(
-        &self,
-        field: Vec<T>,
-        steps: u64,
-        timing: Timing,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(Vec<T>, Measured), Error> {
-        let mut runner = cpu::Runner::new(&self.stencil, field)?;
-        let started = Instant::now();
-        runner.advance(steps, progress)?;
-        let mut seconds = vec![started.elapsed().as_secs_f64()];
-        let values = if timing.repeats > 1 {
-            let values = runner.field().to_vec();
-            for _ in 1..timing.repeats {
-                let started = Instant::now();
-                runner.advance(steps, &mut |_| {})?;
-                seconds.push(started.elapsed().as_secs_f64());
-            }
-            values
-        } else {
-            runner.into_field()
-        };
-        let copy_gbps = timing.copy.then(cpu::copy_bandwidth_gbps);
-        let measured = Measured {
-            seconds,
-            copy_gbps,
-            ..Measured::default()
-        };
-        Ok((values, measured))
     }
 }
 
@@ -234,93 +284,18 @@ impl Default for Timing {
 /// A run: its result and its times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
-    /// The field after the steps.
+    /// The result; the field as far as it came, in its own type, if the run was stopped.
     pub output: Array,
+    /// Steps made.
+    pub steps: u64,
+    /// Whether the run was stopped before it was done.
+    pub stopped: bool,
+    /// Where a NaN or an infinity came about, if the input had none.
+    pub not_finite: Option<NotFinite>,
     /// Seconds of the steps of each repeat; on a GPU between events, without copies to and from it.
     pub seconds: Vec<f64>,
-    /// Bandwidth of a plain copy in GB/s, if it was asked for and there was room.
+    /// Bandwidth of a plain copy, if asked for and possible.
     pub copy_gbps: Option<f64>,
-    /// All stages, those of the run among them.
+    /// How long each stage took.
     pub stages: Stages,
-}
-
-/// What a backend measures of a run; a CPU has no copies to and fro.
-#[derive(Default)]
-struct Measured {
-    seconds: Vec<f64>,
-    copy_gbps: Option<f64>,
-    upload_ms: Option<f64>,
-    launch_ms: Option<f64>,
-    download_ms: Option<f64>,
-}
-
-impl CudaEngine {
-    /// Steps that are enqueued before the host waits, where there is someone to tell of progress.
-    const BATCH: u64 = 256;
-
-    fn execute<T: GpuElement>(
-        &self,
-        values: &[T],
-        steps: u64,
-        timing: Timing,
-        progress: Option<&mut dyn FnMut(u64)>,
-    ) -> Result<(Vec<T>, Measured), Error> {
-        let gpu = self.program.gpu();
-        let started = Instant::now();
-        let mut field = gpu.upload(values)?;
-        let mut workspace = self.program.workspace()?;
-        gpu.wait()?;
-        let upload_ms = milliseconds(started);
-
-        let depth = self.program.plan().temporal_depth.max(1) as u64;
-        let launched = Instant::now();
-        let from = gpu.mark()?;
-        let first = depth.min(steps);
-        self.program
-            .advance(gpu.stream(), &mut field, &mut workspace, first)?;
-        let launch_ms = milliseconds(launched);
-        match progress {
-            None => {
-                self.program
-                    .advance(gpu.stream(), &mut field, &mut workspace, steps - first)?;
-            }
-            Some(progress) => {
-                let mut done = first;
-                while done < steps {
-                    let now = Self::BATCH.next_multiple_of(depth).min(steps - done);
-                    self.program
-                        .advance(gpu.stream(), &mut field, &mut workspace, now)?;
-                    gpu.wait()?;
-                    done += now;
-                    progress(done);
-                }
-            }
-        }
-        let to = gpu.mark()?;
-        let mut seconds = vec![gpu.seconds(&from, &to)?];
-        let started = Instant::now();
-        let output = gpu.download(&field, values.len())?;
-        let download_ms = milliseconds(started);
-        for _ in 1..timing.repeats {
-            let from = gpu.mark()?;
-            self.program
-                .advance(gpu.stream(), &mut field, &mut workspace, steps)?;
-            let to = gpu.mark()?;
-            seconds.push(gpu.seconds(&from, &to)?);
-        }
-        drop((field, workspace));
-        let copy_gbps = if timing.copy {
-            gpu.copy_bandwidth_gbps()?
-        } else {
-            None
-        };
-        let measured = Measured {
-            seconds,
-            copy_gbps,
-            upload_ms: Some(upload_ms),
-            launch_ms: Some(launch_ms),
-            download_ms: Some(download_ms),
-        };
-        Ok((output, measured))
-    }
 }

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use stencilgen::Error;
 use stencilgen::report::{Operation, Report};
+use stencilgen::text::shown;
 
-use super::options::{ReportArgument, SpecArgument, Target, check_writable};
+use super::options::{ReportArgument, Target, tell};
+use super::spec::SpecArgument;
 
 #[derive(Args)]
 pub struct Analyze {
@@ -26,21 +28,21 @@ impl Analyze {
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
-        check_writable([self.report.path()])?;
+        self.report.check(&[self.spec.place()], &[])?;
         let (stencil, plan) = self.target.plan(&self.spec, report)?;
         let model = plan.model(&stencil);
         let present = report.device.as_ref().is_some_and(|d| d.present);
-        eprintln!(
+        tell(format!(
             "{} on {}{}",
-            stencil.name(),
+            shown(stencil.name()),
             plan.device.name,
             if present {
                 ""
             } else {
                 " (from the table of cards)"
             }
-        );
-        let line = |what: &str, value: String| eprintln!("  {what:<34}{value}");
+        ));
+        let line = |what: &str, value: String| tell(format!("  {what:<34}{value}"));
         line(
             "FLOP per cell and step",
             format!("{}", model.flops_per_cell),
@@ -76,7 +78,7 @@ impl Analyze {
             ),
         );
         for advice in &report.recommendations {
-            eprintln!("  - {advice}");
+            tell(format!("  - {advice}"));
         }
         Ok(true)
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use stencilgen::cache::{CacheError, Store};
 
-use super::options::{CacheArguments, print};
+use super::options::{CacheArguments, print, tell};
 
 #[derive(Args)]
 pub struct Cache {
@@ -44,7 +44,7 @@ impl Cache {
 }
 
 fn fail(message: &str) -> ExitCode {
-    eprintln!("error: {message}");
+    tell(format!("error: {message}"));
     ExitCode::FAILURE
 }
 

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use stencilgen::report::{Operation, Report};
-use stencilgen::{DType, Element, Error, Timing, reference};
+use stencilgen::{Error, March, Timing, reference};
 
-use super::options::{Problem, ReportArgument, check_writable, start};
+use super::options::{Problem, ReportArgument, start, tell, warn};
 
 #[derive(Args)]
 pub struct Check {
@@ -24,49 +24,39 @@ impl Check {
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
-        check_writable([self.report.path()])?;
-        let (compiled, loaded) = self.problem.compile(report)?;
+        self.report.check(&self.problem.places(), &[])?;
+        let (spec, loaded) = self.problem.read()?;
+        let compiled = self.problem.compile(&spec, report)?;
         let stencil = compiled.stencil();
         let input = start(&compiled, loaded)?;
-        let expected = reference::run(stencil, &input.to_f64(), stencil.steps());
-        let execution = compiled.execute(input, stencil.steps(), Timing::default(), None)?;
-        *report = report
-            .clone()
-            .with_times(&compiled, &execution.seconds, None);
-        report.stages = Some(execution.stages);
-        let compare = |found| match stencil.dtype() {
-            DType::F32 => against::<f32>(found, &expected, stencil.extents()),
-            _ => against::<f64>(found, &expected, stencil.extents()),
-        };
-        let comparison = compare(&execution.output);
+        let expected = reference::run(stencil, &input, stencil.steps())?;
+        let march = March::new(stencil.steps());
+        let execution = compiled.march(input, march, Timing::default())?;
+        let told = report.recommendations.len();
+        *report = report.clone().with_execution(&compiled, &execution);
+        warn(report, told);
+        let comparison = reference::compare(&execution.output, &expected);
         let verdict = if comparison.passed {
             "agrees"
         } else {
             "DIFFERS"
         };
-        eprintln!(
-            "{verdict}: largest difference {:.3e} ({:.1} ULP) over {} cells, allowed {:.3e}",
-            comparison.max_abs_error,
-            comparison.max_ulp_error,
-            comparison.cells,
-            comparison.tolerance.unwrap_or(f64::NAN)
-        );
+        let allowed = match comparison.tolerance {
+            Some(tolerance) => format!("allowed at most {tolerance:.3e}"),
+            None => format!("{} of them not judged", comparison.unjudged),
+        };
+        tell(format!(
+            "{verdict}: largest difference {:.3e} ({:.1} ULP) over {} cells, {allowed}",
+            comparison.max_abs_error, comparison.max_ulp_error, comparison.cells,
+        ));
         if let Some(place) = &comparison.first_failure {
-            eprintln!(
+            tell(format!(
                 "first at {:?}: found {}, expected {} ({} cells differ)",
                 place.index, place.found, place.expected, comparison.failures
-            );
+            ));
         }
         let passed = comparison.passed;
         *report = report.clone().with_verification(comparison);
         Ok(passed)
     }
-}
-
-fn against<T: Element>(
-    found: &stencilgen::Array,
-    expected: &reference::Expected,
-    extents: &[usize],
-) -> reference::Comparison {
-    reference::compare(T::slice(found).unwrap_or_default(), expected, extents)
 }

@@ -12,7 +12,9 @@ use stencilgen::io::atomic::write_atomically;
 use stencilgen::nvrtc::{self, Kind};
 use stencilgen::report::{Operation, Report};
 
-use super::options::{CacheArguments, ReportArgument, SpecArgument, Target, check_writable, print};
+use super::options::{CacheArguments, ReportArgument, Target, print, tell};
+use super::places::Place;
+use super::spec::SpecArgument;
 
 #[derive(Args)]
 pub struct Emit {
@@ -39,12 +41,12 @@ impl Emit {
     pub fn main(self) -> ExitCode {
         let mut report = Report::new(Operation::GenerateStencil);
         let result = self.run(&mut report);
-        if self.to_stdout() && self.report.path().is_none() {
+        if self.to_stdout() && self.report.file().is_none() {
             // stdout holds the source.
             return match result {
                 Ok(_) => ExitCode::SUCCESS,
                 Err(error) => {
-                    eprintln!("error: {error}");
+                    tell(format!("error: {error}"));
                     ExitCode::FAILURE
                 }
             };
@@ -57,43 +59,56 @@ impl Emit {
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
-        check_writable([self.report.path()])?;
+        self.report.check(&[self.spec.place()], &[])?;
+        if self.to_stdout() && (self.ptx || self.cubin) {
+            return Err(Error::Usage(
+                "-o - prints the source alone: name a directory for PTX and cubin".into(),
+            ));
+        }
+        if self.to_stdout() && self.report.is_to_stdout() {
+            return Err(Error::Usage(
+                "-o - and --report - would both print: name a file for the report".into(),
+            ));
+        }
         let (stencil, plan) = self.target.plan(&self.spec, report)?;
         let source = CudaSource::render(&plan, &stencil)?;
         if self.to_stdout() {
-            if self.ptx || self.cubin {
-                return Err(Error::Usage(
-                    "-o - prints the source alone: name a directory for PTX and cubin".into(),
-                ));
-            }
             print(&source.text).map_err(Error::Usage)?;
             return Ok(true);
         }
         std::fs::create_dir_all(&self.output).map_err(|e| unwritable(&self.output, e))?;
-        let mut write = |extension: &str, bytes: &[u8]| {
+        let file = |extension: &str| {
             let name = format!("{}.{extension}", file_stem(stencil.name()));
-            let path = self.output.join(name);
-            write_atomically(&path, |out: &mut dyn Write| out.write_all(bytes))
-                .map_err(|e| unwritable(&path, e))?;
-            eprintln!("wrote {}", path.display());
+            self.output.join(name)
+        };
+        let text = file("cu");
+        let binaries = [
+            (self.ptx, Kind::Ptx, file("ptx")),
+            (self.cubin, Kind::Cubin, file("cubin")),
+        ];
+        let wanted = binaries.iter().filter(|(wanted, ..)| *wanted);
+        let files = std::iter::once(&text).chain(wanted.map(|(.., path)| path));
+        let writes: Vec<Option<Place>> = files.map(|path| Place::of("-o", Some(path))).collect();
+        self.report.check(&[self.spec.place()], &writes)?;
+        let mut write = |path: &Path, bytes: &[u8]| {
+            write_atomically(path, |out: &mut dyn Write| out.write_all(bytes))
+                .map_err(|e| unwritable(path, e))?;
+            tell(format!("wrote {}", path.display()));
             report.artifacts.push(path.display().to_string());
             Ok::<(), Error>(())
         };
-        write("cu", source.text.as_bytes())?;
-        for (wanted, kind, extension) in [
-            (self.ptx, Kind::Ptx, "ptx"),
-            (self.cubin, Kind::Cubin, "cubin"),
-        ] {
-            if wanted {
+        write(&text, source.text.as_bytes())?;
+        for (wanted, kind, path) in &binaries {
+            if *wanted {
                 let job = Job {
                     source: &source.text,
                     name: stencil.name(),
                     arch: plan.device.arch,
                     fast_math: stencil.spec().fast_math,
-                    kind,
+                    kind: *kind,
                 };
                 let built = job.build(&self.cache.choice().store(), &nvrtc::find(None)?)?;
-                write(extension, &built.image)?;
+                write(path, &built.image)?;
             }
         }
         Ok(true)

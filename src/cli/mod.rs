@@ -8,9 +8,12 @@ mod cache;
 mod check;
 mod doctor;
 mod emit;
+mod journey;
 mod options;
+mod places;
 mod run;
 mod schema;
+mod spec;
 
 use std::process::ExitCode;
 

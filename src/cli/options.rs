@@ -1,56 +1,26 @@
-//! What several commands share: reading the spec, choosing device and backend, placing the report.
+//! What several commands share: choosing device and backend, placing the report, speaking.
 
-use std::io::{IsTerminal, Read, Write};
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use stencilgen::cuda::Driver;
 use stencilgen::io::{self, atomic};
 use stencilgen::plan::{Device, Plan};
 use stencilgen::report::Report;
+use stencilgen::text::extents;
 use stencilgen::{
     Array, Backend, CacheChoice, CompiledStencil, Compiler, Error, Spec, SpecError, Stencil,
 };
 
-/// The spec.
-#[derive(Args)]
-pub struct SpecArgument {
-    /// The spec, a JSON file; `-` reads it from stdin
-    #[arg(value_name = "SPEC")]
-    spec: String,
-    /// Steps to run instead of the spec's
-    #[arg(long, value_name = "N")]
-    steps: Option<u64>,
-    /// Extents instead of the spec's, slowest axis first: 512,512
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    grid: Option<Vec<usize>>,
-}
+use super::places::{self, Place};
+use super::spec::SpecArgument;
 
-impl SpecArgument {
-    pub fn read(&self) -> Result<Spec, Error> {
-        let fault =
-            |found: String| SpecError::new("spec", found, "name a JSON file, or - for stdin");
-        let text = if self.spec == "-" {
-            let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|e| fault(format!("cannot read stdin: {e}")))?;
-            text
-        } else {
-            std::fs::read_to_string(&self.spec)
-                .map_err(|e| fault(format!("cannot read {}: {e}", self.spec)))?
-        };
-        let mut spec = Spec::from_json(&text)?;
-        if let Some(steps) = self.steps {
-            spec.steps = steps;
-        }
-        if let Some(grid) = &self.grid {
-            spec.grid = Some(grid.clone());
-        }
-        Ok(spec)
-    }
-}
+/// Most threads of the CPU backend that can be asked for, unless the machine has more.
+const MOST_THREADS: usize = 1024;
 
 /// Where the report goes.
 #[derive(Args)]
@@ -58,37 +28,76 @@ pub struct ReportArgument {
     /// Write the report to this file instead of stdout (`-`)
     #[arg(long = "report", value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Whether its place was found to be impossible, or another file's.
+    #[arg(skip)]
+    refused: AtomicBool,
 }
 
 impl ReportArgument {
+    /// Looks at the places that the command reads and writes, and at that of the report, before the work.
+    pub fn check(&self, reads: &[Option<Place>], writes: &[Option<Place>]) -> Result<(), Error> {
+        let others: Vec<Option<Place>> = reads.iter().chain(writes).copied().collect();
+        let own = Place::of("--report", self.file());
+        // A place that is refused gets no report, not even one that says so.
+        self.refused.store(true, Ordering::Relaxed);
+        places::check(&others, &[own])?;
+        self.refused.store(false, Ordering::Relaxed);
+        places::check(reads, writes)
+    }
+
     /// Writes the report, or the failure that there was instead, and gives the exit code.
     pub fn finish(&self, report: Report, result: Result<bool, Error>) -> ExitCode {
         let (report, code) = match result {
             Ok(true) => (report, ExitCode::SUCCESS),
             Ok(false) => (report, ExitCode::FAILURE),
             Err(error) => {
-                eprintln!("error: {error}");
-                (report.failed(&error), ExitCode::FAILURE)
+                tell(format!("error: {error}"));
+                // 130 is what a shell says of a program that Ctrl-C ended.
+                let code = match error {
+                    Error::Interrupted { .. } => ExitCode::from(130),
+                    _ => ExitCode::FAILURE,
+                };
+                (report.failed(&error), code)
             }
         };
+        if self.refused.load(Ordering::Relaxed) {
+            return code;
+        }
         let text = report.to_json();
-        let written = match &self.file {
+        let written = match self.file() {
             None => print(&text),
-            Some(path) if path.as_os_str() == "-" => print(&text),
             Some(path) => atomic::write_atomically(path, |out| out.write_all(text.as_bytes()))
                 .map_err(|e| format!("cannot write the report to {}: {e}", path.display())),
         };
         match written {
             Ok(()) => code,
             Err(message) => {
-                eprintln!("error: {message}");
+                tell(format!("error: {message}"));
                 ExitCode::FAILURE
             }
         }
     }
 
-    pub fn path(&self) -> Option<&Path> {
-        self.file.as_deref()
+    /// The file that it is written to; `None` for stdout.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
+    /// Whether stdout was asked for by name.
+    pub fn is_to_stdout(&self) -> bool {
+        self.file.is_some() && self.file().is_none()
+    }
+}
+
+/// Says something to the person at stderr; nobody being there is no fault.
+pub fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Tells the report's warnings, from the given recommendation on.
+pub fn warn(report: &Report, from: usize) {
+    for warning in report.warnings(from) {
+        tell(warning);
     }
 }
 
@@ -100,30 +109,6 @@ pub fn print(text: &str) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses, before the work, a file that could not be written after it.
-pub fn check_writable<'a>(paths: impl IntoIterator<Item = Option<&'a Path>>) -> Result<(), Error> {
-    for path in paths.into_iter().flatten() {
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        if !parent.is_dir() {
-            return Err(Error::Usage(format!(
-                "{}: the directory {} is not there; make it first",
-                path.display(),
-                parent.display()
-            )));
-        }
-        if path.is_dir() {
-            return Err(Error::Usage(format!(
-                "{} is a directory; name a file",
-                path.display()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Backend, device and cache.
@@ -204,6 +189,7 @@ impl Target {
             .clone()
             .with_stencil(&stencil)
             .with_plan(&plan, &stencil, present);
+        warn(report, 0);
         Ok((stencil, plan))
     }
 
@@ -268,22 +254,53 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Compiles the stencil and tells of it in the report; gives the input too, if there is one.
-    pub fn compile(
-        &self,
-        report: &mut Report,
-    ) -> Result<(CompiledStencil, Option<io::Loaded>), Error> {
-        let (spec, loaded) = with_input(self.spec.read()?, self.input.as_deref())?;
-        let compiled = self.machine.compiler().compile(&spec)?;
+    /// The files that are read.
+    pub fn places(&self) -> [Option<Place<'_>>; 2] {
+        [
+            self.spec.place(),
+            Place::of("--input", self.input.as_deref()),
+        ]
+    }
+
+    /// The spec, with the grid of its input, and the input, if there is one.
+    pub fn read(&self) -> Result<(Spec, Option<io::Loaded>), Error> {
+        with_input(self.spec.read()?, self.input.as_deref())
+    }
+
+    /// Compiles the stencil and tells of it in the report.
+    pub fn compile(&self, spec: &Spec, report: &mut Report) -> Result<CompiledStencil, Error> {
+        start_threads()?;
+        let compiled = self.machine.compiler().compile(spec)?;
         *report = report
             .clone()
             .with_stencil(compiled.stencil())
             .with_compiled(&compiled);
+        warn(report, 0);
         if let Some(reason) = compiled.fallback() {
-            eprintln!("running on the CPU: {reason}");
+            tell(format!("running on the CPU: {reason}"));
         }
-        Ok((compiled, loaded))
+        Ok(compiled)
     }
+}
+
+/// Starts the threads of the CPU backend: rayon would do it at the first use, and panic if it could not.
+fn start_threads() -> Result<(), Error> {
+    const VARIABLE: &str = "RAYON_NUM_THREADS";
+    let wanted = std::env::var(VARIABLE)
+        .ok()
+        .and_then(|text| text.parse::<usize>().ok());
+    let here = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = MOST_THREADS.max(here);
+    if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
+        return Err(Error::Usage(format!(
+            "{VARIABLE}: found {wanted}; at most {most} threads are started"
+        )));
+    }
+    rayon::ThreadPoolBuilder::new().build_global().map_err(|e| {
+        Error::Usage(format!(
+            "cannot start the threads of the CPU backend: {e}; set {VARIABLE} to fewer"
+        ))
+    })
 }
 
 /// A spec with the grid of its input, and the input.
@@ -293,16 +310,17 @@ fn with_input(mut spec: Spec, input: Option<&Path>) -> Result<(Spec, Option<io::
     };
     let loaded = io::read(path, spec.dtype)?;
     if let Some(message) = &loaded.converted {
-        eprintln!("{}: {message}", path.display());
+        tell(format!("{}: {message}", path.display()));
     }
     match &spec.grid {
         Some(grid) if grid != loaded.array.shape() => {
             return Err(SpecError::new(
                 "grid",
                 format!(
-                    "found {grid:?}, but {} has the shape {:?}",
+                    "found {}, but {} has the shape {}",
+                    extents(grid),
                     path.display(),
-                    loaded.array.shape()
+                    extents(loaded.array.shape())
                 ),
                 "leave the grid out, or make them agree",
             )

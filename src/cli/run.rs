@@ -8,9 +8,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use stencilgen::io::{self, plot, png};
 use stencilgen::report::{Operation, Report};
-use stencilgen::{Error, Timing};
+use stencilgen::{Array, Error, Every, March, Timing};
 
-use super::options::{Problem, ReportArgument, check_writable, start, watched};
+use super::journey::{Journey, Snapshots, interruption};
+use super::options::{Problem, ReportArgument, start, tell, warn, watched};
+use super::places::Place;
 
 #[derive(Args)]
 pub struct Run {
@@ -26,6 +28,8 @@ pub struct Run {
     #[arg(long, value_name = "N")]
     repeat: Option<usize>,
     #[command(flatten)]
+    journey: Journey,
+    #[command(flatten)]
     report: ReportArgument,
 }
 
@@ -37,50 +41,94 @@ impl Run {
     }
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
-        check_writable([
-            self.output.as_deref(),
-            self.plot.as_deref(),
-            self.report.path(),
-        ])?;
-        let (compiled, loaded) = self.problem.compile(report)?;
+        let [spec, field] = self.problem.places();
+        let [checkpoint, snapshots] = self.journey.writes()?;
+        let writes = [
+            Place::of("--output", self.output.as_deref()),
+            Place::of("--plot", self.plot.as_deref()),
+            checkpoint,
+            snapshots,
+        ];
+        let reads = [spec, field, self.journey.read()];
+        self.report.check(&reads, &writes)?;
+        let (spec, loaded) = self.problem.read()?;
+        // Without a grid there is nothing to run, which compiling tells.
+        if let Some(grid) = &spec.grid {
+            if let Some(path) = &self.output {
+                io::check_target(path, grid, spec.output_dtype.unwrap_or(spec.dtype))?;
+            }
+            if let Some(path) = &self.plot {
+                plot::check_target(path, grid)?;
+            }
+        }
+        let compiled = self.problem.compile(&spec, report)?;
         let depth = loaded.as_ref().and_then(|l| l.image_depth);
         let stencil = compiled.stencil();
-        if let Some(path) = &self.output {
-            io::check_target(path, stencil.extents())?;
-        }
-        let input = start(&compiled, loaded)?;
+        let (input, made) = match self.journey.resume(stencil)? {
+            Some(checkpoint) => (checkpoint.field, checkpoint.step),
+            None => (start(&compiled, loaded)?, 0),
+        };
+        report.resumed_from_step = self.journey.resume.as_ref().map(|_| made);
         let timing = Timing {
             repeats: self.repeat.unwrap_or(1).max(1),
             copy: self.repeat.is_some(),
         };
-        let execution = if watched() {
-            let bar = progress_bar(stencil.steps());
-            let execution = compiled.execute(
-                input,
-                stencil.steps(),
-                timing,
-                Some(&mut |done| bar.set_position(done)),
-            );
-            bar.finish_and_clear();
-            execution?
-        } else {
-            compiled.execute(input, stencil.steps(), timing, None)?
+        let bar = watched().then(|| progress_bar(stencil.steps()));
+        let mut progress = |done| {
+            if let Some(bar) = &bar {
+                bar.set_position(done);
+            }
         };
-        *report = report
-            .clone()
-            .with_times(&compiled, &execution.seconds, execution.copy_gbps);
-        report.stages = Some(execution.stages);
+        let mut snapshots = Snapshots::new(&self.journey, stencil, made)?;
+        let mut take = |step: u64, field: &Array| snapshots.take(step, field);
+        let mut kept = None;
+        let mut keep = |step: u64, field: &Array| {
+            kept = self.journey.keep(stencil, step, field)?;
+            Ok(())
+        };
+        let march = March {
+            made,
+            progress: Some(&mut progress),
+            snapshots: self.journey.snapshot_every.map(|steps| Every {
+                steps,
+                sink: &mut take,
+            }),
+            checkpoints: self.journey.every.map(|steps| Every {
+                steps,
+                sink: &mut keep,
+            }),
+            stop: Some(interruption()),
+            ..March::new(stencil.steps() - made)
+        };
+        let execution = compiled.march(input, march, timing);
+        if let Some(bar) = &bar {
+            bar.finish_and_clear();
+        }
+        report.artifacts.extend(snapshots.files());
+        report.artifacts.extend(kept);
+        let execution = execution?;
+        let told = report.recommendations.len();
+        *report = report.clone().with_execution(&compiled, &execution);
+        warn(report, told);
+        if execution.stopped {
+            let step = made + execution.steps;
+            return Err(Error::Interrupted {
+                step,
+                steps: stencil.steps(),
+                kept: self.journey.keep(stencil, step, &execution.output)?,
+            });
+        }
         if let Some(path) = &self.output {
-            let depth = depth.unwrap_or(png::Depth::Eight);
+            let depth = depth.unwrap_or(png::Depth::of(execution.output.dtype()));
             if let Some(stored) = io::write(path, &execution.output, depth)?
                 && stored.clamped + stored.nan > 0
             {
-                eprintln!(
+                tell(format!(
                     "{}: {} values were clamped to the range of the image, {} were NaN and stored as 0",
                     path.display(),
                     stored.clamped,
                     stored.nan
-                );
+                ));
             }
             report.artifacts.push(path.display().to_string());
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use stencilgen::Spec;
 use stencilgen::report::Report;
 
-use super::options::print;
+use super::options::{print, tell};
 
 #[derive(Args)]
 pub struct Schema {
@@ -34,7 +34,7 @@ impl Schema {
         match print(&format!("{value:#}\n")) {
             Ok(()) => ExitCode::SUCCESS,
             Err(message) => {
-                eprintln!("error: {message}");
+                tell(format!("error: {message}"));
                 ExitCode::FAILURE
             }
         }

@@ -170,18 +170,20 @@ impl Stored {
                     DType::I16 => "short",
                     _ => "int",
                 };
-                (c.into(), "real(v)", integer(name, dtype, stencil))
+                (c.into(), "real(v)", integer(name, part, dtype, stencil))
             }
         };
         let loading = match (pair, dtype) {
             (false, _) => loading.to_owned(),
             (true, DType::F32 | DType::F64) => "v != v ? value_t{0, 0} : value_t{v, 1}".to_owned(),
             // Only NaN differs from itself.
-            (true, _) => format!("{loading} != {loading} ? value_t{{0, 0}} : value_t{{{loading}, 1}}"),
+            (true, _) => {
+                format!("{loading} != {loading} ? value_t{{0, 0}} : value_t{{{loading}, 1}}")
+            }
         };
         let mut statements = Vec::new();
         if pair {
-            statements.push("const real q = v.sum / v.weight;".to_owned());
+            statements.push("real q = v.sum / v.weight;".to_owned());
         }
         statements.extend(storing);
         Self {
@@ -195,8 +197,8 @@ impl Stored {
     }
 }
 
-/// Statements that round `v` half to even and store it as an integer.
-fn integer(name: &str, dtype: DType, stencil: &Stencil) -> Vec<String> {
+/// Statements that round the variable `v` half to even and store it as an integer.
+fn integer(name: &str, v: &str, dtype: DType, stencil: &Stencil) -> Vec<String> {
     let precision = stencil.precision();
     let (round, floor) = match precision {
         Precision::Single => ("rintf", "floorf"),
@@ -205,26 +207,26 @@ fn integer(name: &str, dtype: DType, stencil: &Stencil) -> Vec<String> {
     let (least, most) = dtype.range().unwrap_or_default();
     let number = |v: f64| exact(v, precision);
     let (lo, hi) = (number(least), number(most));
-    let mut lines = vec![format!("v = {round}(v);  // half to even")];
+    let mut lines = vec![format!("{v} = {round}({v});  // half to even")];
     match stencil.overflow() {
         Overflow::Wrap => {
             let count = most - least + 1.0;
             let (all, share) = (number(count), number(1.0 / count));
             lines.push(format!(
-                "v -= {all} * {floor}(v * {share});  // exact: modulo {count}"
+                "{v} -= {all} * {floor}({v} * {share});  // exact: modulo {count}"
             ));
             lines.push(format!(
-                "return v >= 0 && v < {all} ? {name}((unsigned)v) : {name}(0);  // NaN and infinity give 0"
+                "return {v} >= 0 && {v} < {all} ? {name}((unsigned){v}) : {name}(0);  // NaN and infinity give 0"
             ));
             return lines;
         }
         Overflow::Error => lines.push(format!(
-            "if (!(v >= {lo} && v <= {hi})) atomicMin(overflowed, (unsigned long long)cell);"
+            "if (!({v} >= {lo} && {v} <= {hi})) atomicMin(overflowed, (unsigned long long)cell);"
         )),
         Overflow::Saturate => {}
     }
     lines.push(format!(
-        "return v >= {hi} ? {name}({hi}) : v > {lo} ? {name}(v) : v <= {lo} ? {name}({lo}) : {name}(0);  // NaN gives 0"
+        "return {v} >= {hi} ? {name}({hi}) : {v} > {lo} ? {name}({v}) : {v} <= {lo} ? {name}({lo}) : {name}(0);  // NaN gives 0"
     ));
     lines
 }

@@ -8,13 +8,10 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::faces::{self, Kept};
 use super::kernels::KernelContext;
-use super::literal::{decimal, exact};
+use super::updates::{UpdateContext, Weight, Weights, is_looped};
 use crate::plan::{Elements, Plan};
-use crate::spec::{Entry, Stencil, Update};
+use crate::spec::{Entry, Stencil};
 
-/// Most taps that are written out, all copies of an update together; past it the update is a loop over tables. A copy
-/// of 729 taps took NVRTC 0.9 s.
-const MAX_UNROLLED: usize = 2048;
 /// Bytes of tables that are put into constant memory; past it they go to global memory.
 const CONSTANT_BYTES: usize = 60 << 10;
 
@@ -39,11 +36,10 @@ pub(super) struct Context {
     /// Whether any face gives values other than copies.
     pub affine: bool,
     /// Parameters and arguments of `map_*` in which it is kept what faces do to values, and the declarations of what is
-    /// passed; and the function that does it to a value.
+    /// passed.
     pub affine_parameters: &'static str,
     pub affine_arguments: &'static str,
     pub affine_start: &'static str,
-    pub affine_fma: &'static str,
     /// `z, y, x`.
     pub coordinates: String,
     /// `index_t z, index_t y, index_t x`.
@@ -91,45 +87,6 @@ pub(super) struct Axis {
     /// Statements that bring an index beyond each face nearer.
     pub from_lo: String,
     pub from_hi: String,
-}
-
-/// A named weight.
-#[derive(Serialize)]
-pub(super) struct Weight {
-    pub name: String,
-    pub literal: String,
-    pub decimal: String,
-}
-
-/// One update.
-#[derive(Serialize)]
-pub(super) struct UpdateContext {
-    pub index: usize,
-    /// Number of taps.
-    pub taps: usize,
-    /// The terms, if they are written out.
-    pub terms: Vec<Term>,
-    /// Whether it is a loop over tables instead.
-    pub looped: bool,
-    /// The weight in the loop: `T0[k]` and the like.
-    pub looped_weight: String,
-    /// Rows of the weight table; none where weights are set at run time.
-    pub weight_rows: Vec<String>,
-    /// Rows of the table of which weights are imaginary; none if none is.
-    pub turned_rows: Vec<String>,
-    /// Rows of the offset table, `{dz, dy, dx}`.
-    pub offset_rows: Vec<String>,
-    /// Arguments of the accessor in the loop: `O0[k][0], …`.
-    pub looped_offsets: String,
-}
-
-/// A tap, written out.
-#[derive(Serialize)]
-pub(super) struct Term {
-    pub weight: String,
-    pub imaginary: bool,
-    /// `-1, 0`
-    pub offset: String,
 }
 
 /// Names of the axes, slowest first; a grid of fewer axes has the last of them.
@@ -206,7 +163,10 @@ impl Context {
             .iter()
             .enumerate()
             .filter(|(i, u)| is_looped(plan, *i, u))
-            .map(|(_, u)| u.taps.len() * (precision.size() + 4 * rank))
+            .map(|(_, u)| {
+                let turned = usize::from(u.taps.iter().any(|t| t.imaginary));
+                u.taps.len() * (precision.size() + 4 * rank + turned)
+            })
             .sum();
         let run_time_weights = if stencil.weights_at_run_time() {
             stencil.taps()
@@ -253,11 +213,6 @@ impl Context {
                 () if cells.complex => "real scale = 1; value_t offset = {0, 0};",
                 () if cells.pair => "real scale = 1, offset = 0, weight = 1;",
                 () => "real scale = 1, offset = 0;",
-            },
-            affine_fma: if cells.value == "real" {
-                cells.fma
-            } else {
-                "beyond"
             },
             coordinates: join(&str::to_owned),
             coordinate_parameters: join(&|n| format!("index_t {n}")),
@@ -323,117 +278,4 @@ fn full(stencil: &Stencil, cells: &Cells, weights: &mut Weights) -> Vec<String> 
         .enumerate()
         .map(of)
         .collect()
-}
-
-/// Whether an update is a loop: its copies, an interior and an edge one for each level that makes it, have many taps.
-fn is_looped(plan: &Plan, index: usize, update: &Update) -> bool {
-    let levels = plan
-        .kernels()
-        .flat_map(|k| &k.levels)
-        .filter(|l| l.update == index)
-        .count();
-    2 * levels * update.taps.len() > MAX_UNROLLED
-}
-
-/// Weights that have a name, each number once.
-struct Weights<'a> {
-    stencil: &'a Stencil,
-    named: Vec<Weight>,
-}
-
-impl<'a> Weights<'a> {
-    fn new(stencil: &'a Stencil) -> Self {
-        Self {
-            stencil,
-            named: Vec::new(),
-        }
-    }
-
-    fn name(&mut self, value: f64) -> String {
-        let precision = self.stencil.precision();
-        let literal = exact(value, precision);
-        if let Some(known) = self.named.iter().find(|w| w.literal == literal) {
-            return known.name.clone();
-        }
-        let name = format!("W{}", self.named.len());
-        self.named.push(Weight {
-            name: name.clone(),
-            literal,
-            decimal: decimal(value, precision),
-        });
-        name
-    }
-}
-
-impl UpdateContext {
-    fn new(index: usize, update: &Update, looped: bool, weights: &mut Weights) -> Self {
-        let offset = |o: &[i64]| o.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-        let precision = weights.stencil.precision();
-        let rows = |items: Vec<String>, per_row: usize| {
-            items
-                .chunks(per_row)
-                .map(|row| row.join(", ") + ",")
-                .collect()
-        };
-        let stencil = weights.stencil;
-        let rank = stencil.rank();
-        let run_time = stencil.weights_at_run_time();
-        let first: usize = stencil.updates()[..index]
-            .iter()
-            .map(|u| u.taps.len())
-            .sum();
-        Self {
-            index,
-            taps: update.taps.len(),
-            looped,
-            terms: if looped {
-                Vec::new()
-            } else {
-                update
-                    .taps
-                    .iter()
-                    .enumerate()
-                    .map(|(k, tap)| Term {
-                        weight: if run_time {
-                            format!("W[{}]", first + k)
-                        } else {
-                            weights.name(tap.coefficient)
-                        },
-                        imaginary: tap.imaginary,
-                        offset: offset(&tap.offset),
-                    })
-                    .collect()
-            },
-            looped_weight: match (run_time, first) {
-                (true, 0) => "W[k]".into(),
-                (true, first) => format!("W[k + {first}]"),
-                (false, _) => format!("T{index}[k]"),
-            },
-            turned_rows: if looped && update.taps.iter().any(|t| t.imaginary) {
-                let turned = update.taps.iter().map(|t| t.imaginary.to_string());
-                rows(turned.collect(), 12)
-            } else {
-                Vec::new()
-            },
-            weight_rows: if looped && !run_time {
-                let literals = update.taps.iter().map(|t| exact(t.coefficient, precision));
-                rows(literals.collect(), 6)
-            } else {
-                Vec::new()
-            },
-            offset_rows: if looped {
-                let offsets = update
-                    .taps
-                    .iter()
-                    .map(|t| format!("{{{}}}", offset(&t.offset)));
-                rows(offsets.collect(), 8)
-            } else {
-                Vec::new()
-            },
-            looped_offsets: (0..rank)
-                .map(|axis| format!("O{index}[k][{axis}]"))
-                .collect::<Vec<_>>()
-                .join(", "),
-        }
-    }
 }

@@ -5,15 +5,18 @@ use serde_json::{Value, json};
 use super::context::NAMES;
 use crate::plan::{Kernel, Plan};
 use crate::spec::Stencil;
+use crate::text::shown;
 
 /// Columns of a comment line.
 const COLUMNS: usize = 110;
+/// Most letters of the spec that are repeated: the tables of a million weights need not stand there twice.
+const LONGEST_SPEC: usize = 16 << 10;
 
 /// The lines, without the comment sign.
 pub(super) fn lines(plan: &Plan, stencil: &Stencil, names: &[String]) -> Vec<String> {
     let mut lines = vec![format!(
         "{}: {} taps in {}D, {}; made by stencilgen {}.",
-        ascii(stencil.name()),
+        ascii(&shown(stencil.name())),
         stencil.taps(),
         stencil.rank(),
         stencil.dtype(),
@@ -25,7 +28,12 @@ pub(super) fn lines(plan: &Plan, stencil: &Stencil, names: &[String]) -> Vec<Str
         plan.device.target()
     ));
     lines.push(String::new());
-    lines.push("Spec, but for grid and steps, which are arguments:".into());
+    lines.push(if stencil.weights_at_run_time() {
+        "Spec, but for grid and steps, which are arguments, and weights, which are set at run time:"
+            .into()
+    } else {
+        "Spec, but for grid and steps, which are arguments:".into()
+    });
     lines.extend(wrapped(&spec(stencil)));
     lines.push(String::new());
     lines.push(format!(
@@ -67,18 +75,39 @@ fn launch(kernel: &Kernel, rank: usize) -> String {
 /// The part of the spec that the text depends on.
 fn spec(stencil: &Stencil) -> Value {
     let spec = stencil.spec();
-    json!({
-        "name": spec.name,
-        "dtype": spec.dtype,
-        "stencil": spec.stencil,
-        "boundary": spec.boundary,
-        "fast_math": spec.fast_math,
-    })
+    let mut shown = json!({"name": spec.name, "dtype": spec.dtype});
+    let mut show = |key: &str, value: Value| shown[key] = value;
+    if let Some(output) = spec.output_dtype {
+        show("output_dtype", json!(output));
+    }
+    if let Some(overflow) = spec.overflow {
+        show("overflow", json!(overflow));
+    }
+    if !spec.weights_at_run_time {
+        show("stencil", json!(spec.stencil));
+    }
+    show("boundary", json!(spec.boundary));
+    show("fast_math", json!(spec.fast_math));
+    for (key, set) in [
+        ("weights_at_run_time", spec.weights_at_run_time),
+        ("ignore_nan", spec.ignore_nan),
+    ] {
+        if set {
+            show(key, json!(set));
+        }
+    }
+    shown
 }
 
-/// JSON in ASCII, broken at commas and spaces. No line ends in a backslash, which would join the next to the comment.
+/// JSON in ASCII, broken at commas and, where there are none, anywhere; its beginning where it is long. No line ends in a
+/// backslash, written out or as the trigraph, which would join the next to the comment, nor in a space.
 fn wrapped(value: &Value) -> Vec<String> {
-    let text = ascii(&value.to_string());
+    let mut text = ascii(&value.to_string());
+    let all = text.len();
+    if all > LONGEST_SPEC {
+        text.truncate(LONGEST_SPEC);
+        text += &format!(" ... ({all} letters in all)");
+    }
     let mut lines = vec![String::from("  ")];
     for piece in text.split_inclusive(',') {
         for part in piece.as_bytes().chunks(COLUMNS - 4) {
@@ -92,9 +121,8 @@ fn wrapped(value: &Value) -> Vec<String> {
         }
     }
     for line in &mut lines {
-        if line.ends_with('\\') {
-            line.push(' ');
-            line.push('|');
+        if line.ends_with(['\\', ' ']) || line.ends_with("??/") {
+            line.push_str(" |");
         }
     }
     lines
@@ -102,13 +130,47 @@ fn wrapped(value: &Value) -> Vec<String> {
 
 /// Printable ASCII alone: other characters as `\u{…}`, so that no name can leave its comment.
 fn ascii(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c == ' ' || c.is_ascii_graphic() {
-                c.to_string()
-            } else {
-                c.escape_unicode().to_string()
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == ' ' || c.is_ascii_graphic() {
+            ascii.push(c);
+        } else {
+            ascii.extend(c.escape_unicode());
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_a_wrapped_text_ends_so_that_it_joins_the_next() {
+        // Every place of a line is its end for one of these lengths.
+        for hidden in ["\\", "??/", " ", "\u{2028}", "\n"] {
+            for before in 0..COLUMNS {
+                let name = "n".repeat(before) + &hidden.repeat(COLUMNS);
+                for line in wrapped(&json!({ "name": name })) {
+                    let plain = line.bytes().all(|c| c == b' ' || c.is_ascii_graphic());
+                    let joins = line.ends_with('\\') || line.ends_with("??/");
+                    assert!(plain && !joins && line.trim_end() == line, "{line:?}");
+                    assert!(line.len() <= COLUMNS + 2, "{line:?}");
+                }
             }
-        })
-        .collect()
+        }
+    }
+
+    #[test]
+    fn a_long_spec_is_told_by_its_beginning() {
+        let lines = wrapped(&json!({ "name": "n".repeat(1 << 20) }));
+        assert!(lines.iter().map(String::len).sum::<usize>() < LONGEST_SPEC + (LONGEST_SPEC >> 2));
+        assert!(
+            lines
+                .last()
+                .is_some_and(|l| l.ends_with("(1048587 letters in all)")),
+            "{:?}",
+            lines.last()
+        );
+    }
 }

@@ -13,7 +13,10 @@ pub(super) fn exact(value: f64, precision: Precision) -> String {
                 u64::from(bits & 0x7f_ffff),
                 (23, 0xff, 127),
             );
-            text.map_or_else(|| format!("__builtin_bit_cast(float, 0x{bits:08x})"), |t| t + "f")
+            text.map_or_else(
+                || format!("__builtin_bit_cast(float, 0x{bits:08x})"),
+                |t| t + "f",
+            )
         }
         Precision::Double => {
             let bits = value.to_bits();
@@ -114,7 +117,10 @@ mod tests {
         }
         assert_eq!(exact(0.1, Precision::Single), "0x1.99999ap-4f");
         assert_eq!(exact(1.0, Precision::Double), "0x1p0");
-        assert_eq!(exact(f64::NAN, Precision::Single), "__builtin_bit_cast(float, 0x7fc00000)");
+        assert_eq!(
+            exact(f64::NAN, Precision::Single),
+            "__builtin_bit_cast(float, 0x7fc00000)"
+        );
         assert_eq!(
             exact(f64::NEG_INFINITY, Precision::Double),
             "__builtin_bit_cast(double, 0xfff0000000000000ull)"

@@ -14,8 +14,12 @@ mod literal;
 mod names;
 #[cfg(test)]
 mod tests;
+mod updates;
+mod watch;
 
 pub use names::{file_stem, identifier};
+pub use updates::looped_updates;
+pub use watch::WatchSource;
 
 use std::sync::LazyLock;
 
@@ -48,7 +52,7 @@ pub struct CudaSource {
     pub weights: Option<&'static str>,
 }
 
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
     (
         "prelude_half.cu",
@@ -63,6 +67,10 @@ const TEMPLATES: [(&str, &str); 5] = [
         "tiled.cu.tera",
         include_str!("../../templates/tiled.cu.tera"),
     ),
+    (
+        "watch.cu.tera",
+        include_str!("../../templates/watch.cu.tera"),
+    ),
 ];
 
 static ENGINE: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
@@ -73,6 +81,17 @@ static ENGINE: LazyLock<Result<Tera, String>> = LazyLock::new(|| {
         .map_err(|e| e.to_string())?;
     Ok(engine)
 });
+
+/// A template filled in.
+fn render(template: &'static str, context: &impl serde::Serialize) -> Result<String, CodegenError> {
+    let fault = |message: String| CodegenError { template, message };
+    let engine = ENGINE.as_ref().map_err(|e| fault(e.clone()))?;
+    let context = tera::Context::from_serialize(context).map_err(|e| fault(e.to_string()))?;
+    let text = engine
+        .render(template, &context)
+        .map_err(|e| fault(e.to_string()))?;
+    Ok(text.trim_start().to_owned() + "\n")
+}
 
 /// The `extern "C"` name of a kernel of a stencil's plan.
 pub fn kernel_name(stencil: &Stencil, kernel: &Kernel) -> String {
@@ -89,17 +108,11 @@ impl CudaSource {
             Strategy::Tiled => "tiled.cu.tera",
             Strategy::Auto | Strategy::Direct => "direct.cu.tera",
         };
-        let fault = |message: String| CodegenError { template, message };
         let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();
         let head = head::lines(plan, stencil, &kernels);
         let context = context::Context::new(plan, stencil, head);
-        let engine = ENGINE.as_ref().map_err(|e| fault(e.clone()))?;
-        let context = tera::Context::from_serialize(&context).map_err(|e| fault(e.to_string()))?;
-        let text = engine
-            .render(template, &context)
-            .map_err(|e| fault(e.to_string()))?;
         Ok(Self {
-            text: text.trim_start().to_owned() + "\n",
+            text: render(template, &context)?,
             kernels,
             weights: stencil.weights_at_run_time().then_some("W"),
         })

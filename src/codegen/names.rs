@@ -66,13 +66,25 @@ fn is_constant(text: &str) -> bool {
         .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
+/// Names that Windows gives to devices, whatever the extension; `COM1` and `LPT1` to 9 are among them.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
+
 /// The file that `emit` writes for a name.
 pub fn file_stem(name: &str) -> String {
     if name == "stencil" {
-        "stencil_kernel".into()
-    } else {
-        identifier(name)
+        return "stencil_kernel".into();
     }
+    let stem = identifier(name);
+    let lower = stem.to_ascii_lowercase();
+    let numbered = |device: &&str| {
+        let number = lower.strip_prefix(*device);
+        number.is_some_and(|n| n.len() == 1 && n.bytes().all(|c| c.is_ascii_digit()))
+    };
+    if DEVICES.contains(&lower.as_str()) || NUMBERED_DEVICES.iter().any(numbered) {
+        return format!("stencil_{stem}");
+    }
+    stem
 }
 
 #[cfg(test)]
@@ -101,5 +113,11 @@ mod tests {
     fn files_are_named_after_the_stencil() {
         assert_eq!(file_stem("stencil"), "stencil_kernel");
         assert_eq!(file_stem("heat/2"), "heat_2");
+        assert_eq!(file_stem(".."), "stencil");
+        for device in ["con", "Aux", "com1", "lpt9"] {
+            assert_eq!(file_stem(device), format!("stencil_{device}"));
+        }
+        assert_eq!(file_stem("com"), "com");
+        assert_eq!(file_stem("com10"), "com10");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::context::Context;
 use super::{ENGINE, TEMPLATES, head};
@@ -12,22 +12,42 @@ use crate::spec::{Spec, Stencil};
 /// The templates that are rendered; the others are parts of them.
 const ROOTS: [&str; 2] = ["direct.cu.tera", "tiled.cu.tera"];
 
-/// Contexts of stencils that, together, fill every list of a context.
+/// The context of a spec.
+fn context(spec: &Value) -> Value {
+    let stencil = Stencil::new(&Spec::from_value(spec).expect("a spec")).expect("a stencil");
+    let plan = Plan::new(&stencil, &Device::assumed()).expect("a plan");
+    let head = head::lines(&plan, &stencil, &[]);
+    serde_json::to_value(Context::new(&plan, &stencil, head)).expect("JSON")
+}
+
+/// Contexts of stencils that, together, fill every field of a context.
 fn contexts() -> Vec<Value> {
     [
-        r#"{"grid": [64, 64], "stencil": {"preset": "gaussian", "sigma": 1}, "boundary": "fixed",
-            "schedule": {"strategy": "direct"}}"#,
-        r#"{"grid": [64, 64, 64], "stencil": {"preset": "heat", "dt": 0.1}, "boundary": {"neumann": 1},
-            "schedule": {"strategy": "tiled", "temporal_depth": 2}}"#,
-        r#"{"grid": [4096], "stencil": {"preset": "mean", "size": 1100}, "schedule": {"strategy": "direct"}}"#,
+        json!({"grid": [64, 64], "stencil": {"preset": "gaussian", "sigma": 1}, "boundary": "fixed",
+            "schedule": {"strategy": "direct"}}),
+        json!({"grid": [64, 64, 64], "stencil": {"preset": "heat", "dt": 0.1}, "boundary": {"neumann": 1},
+            "schedule": {"strategy": "tiled", "temporal_depth": 2}}),
+        json!({"grid": [4096], "stencil": {"preset": "mean", "size": 1100}, "schedule": {"strategy": "direct"}}),
+        json!({"grid": [64, 64], "stencil": {"shape": "box", "weights": vec![vec![0.5; 20]; 20]}}),
+        json!({"grid": [64, 64], "dtype": "u8", "stencil": {"preset": "gaussian", "sigma": 0.5},
+            "boundary": "mirror", "schedule": {"strategy": "tiled", "temporal_depth": 2}}),
+        json!({"grid": [64, 64], "dtype": "i16", "overflow": "error", "output_dtype": "f16",
+            "stencil": {"preset": "mean", "size": 3}, "boundary": "fixed", "schedule": {"strategy": "direct"}}),
+        json!({"grid": [4096], "dtype": "c64", "stencil": {"shape": "box",
+            "weights": vec![json!({"re": 0.5, "im": 1}); 1100]},
+            "boundary": {"dirichlet": {"re": 1, "im": 2}}, "schedule": {"strategy": "direct"}}),
+        json!({"grid": [64, 64], "dtype": "c128", "stencil": {"shape": "points", "points": [
+            {"offset": [0, 1], "weight": {"re": 0, "im": 1}}]}, "schedule": {"strategy": "tiled"}}),
+        json!({"grid": [64, 64], "ignore_nan": true, "stencil": {"shape": "separable", "weights": [[1, 2], [3, 4]]},
+            "boundary": [{"lo": "zero", "hi": {"constant": 1}}, "reflect"],
+            "schedule": {"strategy": "tiled", "temporal_depth": 2}}),
+        json!({"grid": [4096], "weights_at_run_time": true, "stencil": {"preset": "mean", "size": 1100}}),
+        // Blocks numbered along x alone.
+        json!({"grid": [70_000, 4], "stencil": {"preset": "laplacian"},
+            "schedule": {"strategy": "direct", "tile": [1, 32]}}),
     ]
     .iter()
-    .map(|json| {
-        let stencil = Stencil::new(&Spec::from_json(json).expect("a spec")).expect("a stencil");
-        let plan = Plan::new(&stencil, &Device::assumed()).expect("a plan");
-        let head = head::lines(&plan, &stencil, &[]);
-        serde_json::to_value(Context::new(&plan, &stencil, head)).expect("JSON")
-    })
+    .map(context)
     .collect()
 }
 
@@ -72,23 +92,14 @@ fn every_field_of_the_context_is_used_by_a_template() {
 /// Tera names the variables at the top alone, so what lies within is looked for as `.field` in the text.
 #[test]
 fn every_field_within_the_context_is_used_by_a_template() {
-    fn collect(value: &Value, depth: usize, fields: &mut BTreeSet<String>) {
-        match value {
-            Value::Array(items) => items.iter().for_each(|v| collect(v, depth, fields)),
-            Value::Object(map) => {
-                for (key, value) in map {
-                    if depth > 0 {
-                        fields.insert(key.clone());
-                    }
-                    collect(value, depth + 1, fields);
-                }
-            }
-            _ => {}
-        }
-    }
     let mut fields = BTreeSet::new();
     for context in contexts() {
-        collect(&context, 0, &mut fields);
+        visit(&context, "", &mut |path, _| {
+            // At the top a path is a name.
+            if let Some((_, field)) = path.rsplit_once('.') {
+                fields.insert(field.to_owned());
+            }
+        });
     }
     assert!(fields.contains("weight_rows") && fields.contains("times_stride"));
     let used: BTreeSet<&str> = TEMPLATES
@@ -104,4 +115,59 @@ fn every_field_within_the_context_is_used_by_a_template() {
         .filter(|f| !used.contains(f.as_str()))
         .collect();
     assert!(idle.is_empty(), "no template uses {idle:?}");
+}
+
+#[test]
+fn every_field_of_the_context_has_something_in_it_in_one_of_the_contexts_here() {
+    let mut seen = BTreeSet::new();
+    let mut filled = BTreeSet::new();
+    for context in contexts() {
+        visit(&context, "", &mut |path, value| {
+            seen.insert(path.to_owned());
+            let empty = match value {
+                Value::Bool(set) => !set,
+                Value::Number(n) => n.as_u64() == Some(0),
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                _ => false,
+            };
+            if !empty {
+                filled.insert(path.to_owned());
+            }
+        });
+    }
+    assert!(seen.contains("updates.turned_rows") && seen.contains("kernels.passes.next_full"));
+    let empty: Vec<&String> = seen.difference(&filled).collect();
+    assert!(empty.is_empty(), "{empty:?}");
+}
+
+/// Calls `each` with the path and the value of every field within; items of a list have the path of the list.
+fn visit(value: &Value, path: &str, each: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| visit(item, path, each)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                let path = match path {
+                    "" => key.clone(),
+                    _ => format!("{path}.{key}"),
+                };
+                each(&path, value);
+                visit(value, &path, each);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn tables_stay_in_constant_memory_as_long_as_all_of_them_fit() {
+    let space = |weights: usize| {
+        let weights = vec![json!({"re": 0.5, "im": 1}); weights];
+        let stencil = json!({"shape": "box", "weights": weights});
+        let context = context(&json!({"grid": [4096], "dtype": "c64", "stencil": stencil}));
+        context["table_space"].as_str().expect("a name").to_owned()
+    };
+    // Two taps each, of a weight, an offset and whether it is imaginary: 9 bytes, in 60 KB of the 64 that there are.
+    assert_eq!(space(3413), "__constant__ const");
+    assert_eq!(space(3414), "__device__ const");
 }

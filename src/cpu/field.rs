@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::error::CpuError;
 use super::real::Real;
+use crate::memory;
 
 /// Bytes from which a field is worth large pages.
 const LARGE: usize = 8 << 20;
@@ -17,12 +18,11 @@ const PART: usize = 1 << 16;
 /// A field of zeros, its pages in place.
 pub(super) fn zeros<T: Real>(cells: usize, purpose: &'static str) -> Result<Vec<T>, CpuError> {
     // `vec!` gives zeroed pages without writing to them, but it aborts where there is no room: so ask first.
-    Vec::<T>::new()
-        .try_reserve_exact(cells)
-        .map_err(|_| CpuError::Memory {
-            purpose,
-            bytes: cells.saturating_mul(size_of::<T>()),
-        })?;
+    let room = memory::reserve::<T>(cells).ok_or(CpuError::Memory {
+        purpose,
+        bytes: cells.saturating_mul(size_of::<T>()),
+    })?;
+    drop(room);
     let mut field = vec![T::default(); cells];
     if size_of_val(field.as_slice()) >= LARGE {
         ask_for_large_pages(&field);
@@ -34,17 +34,18 @@ pub(super) fn zeros<T: Real>(cells: usize, purpose: &'static str) -> Result<Vec<
     Ok(field)
 }
 
-/// The same values, on large pages if the field is large.
-pub(super) fn on_large_pages<T: Real>(field: Vec<T>) -> Result<Vec<T>, CpuError> {
+/// Moves values to large pages if there are many.
+pub(super) fn to_large_pages<T: Real>(field: &mut Vec<T>) -> Result<(), CpuError> {
     if size_of_val(field.as_slice()) < LARGE {
-        return Ok(field);
+        return Ok(());
     }
     let mut moved = zeros(field.len(), "the field on large pages")?;
     moved
         .par_chunks_mut(PART)
         .zip(field.par_chunks(PART))
         .for_each(|(to, from)| to.copy_from_slice(from));
-    Ok(moved)
+    *field = moved;
+    Ok(())
 }
 
 /// Asks the system to back a field with large pages. It is a hint: nothing depends on the answer.

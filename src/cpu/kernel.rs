@@ -1,9 +1,11 @@
 //! The inner loop: a weighted sum of rows of equal length.
 //!
-//! All of a stencil comes down to `out[i] = c + Σ w·row[i]`, with one row slice a tap. Taps are taken in groups of up to
-//! [`GROUP`] so that weights and running sums stay in registers; the first group starts from the constant, the later ones
+//! All of a stencil comes down to `out[i] = Σ w·row[i]`, with one row slice a tap. Taps are taken in groups of up to
+//! [`GROUP`] so that weights and running sums stay in registers; the first group starts from nothing, the later ones
 //! from what is in `out`, which the caller keeps short enough to stay in the L1 cache. The loop over the taps of a group is
 //! unrolled (its length is a const generic), the one over cells is left to the vectoriser.
+//!
+//! Nothing is −0, the number that changes none when it is added: so the first tap gives its product, as on a GPU.
 //!
 //! Rows of a few dozen cells are common, and every row makes several calls; so what stands here is written to come down
 //! to little code around the loop, with arrays filled in place and nothing passed through closures.
@@ -23,11 +25,20 @@ pub(super) struct Read<T> {
     pub weight: T,
 }
 
-/// `out[i] = constant + Σ weight · source[base + at + i]`, taps in the order given. Every index must lie in `source`.
-pub(super) fn sum<T: Real>(
+/// `out[i] = Σ weight · source[base + at + i]`, taps in the order given. Every index must lie in `source`.
+pub(super) fn sum<T: Real>(isa: Isa, out: &mut [T], source: &[T], base: usize, taps: &[Read<T>]) {
+    if taps.is_empty() {
+        out.fill(T::default());
+        return;
+    }
+    sum_from(isa, out, Start::Nothing, source, base, taps);
+}
+
+/// The same for at least one tap, from a start.
+pub(super) fn sum_from<T: Real>(
     isa: Isa,
     out: &mut [T],
-    constant: T,
+    mut start: Start,
     source: &[T],
     base: usize,
     taps: &[Read<T>],
@@ -35,34 +46,31 @@ pub(super) fn sum<T: Real>(
     if out.is_empty() {
         return;
     }
-    if taps.is_empty() {
-        out.fill(constant);
-        return;
-    }
     // Groups of nearly equal size: each costs one more pass over `out`, whatever its size.
     let size = taps.len().div_ceil(taps.len().div_ceil(GROUP));
-    let mut start = Start::From(constant);
     for taps in taps.chunks(size) {
-        let mut group = Group {
-            rows: [&[]; GROUP],
-            weights: [T::default(); GROUP],
-        };
+        let mut group = Group::new();
         for ((row, weight), tap) in group.rows.iter_mut().zip(&mut group.weights).zip(taps) {
             *row = &source[base.wrapping_add_signed(tap.at)..][..out.len()];
             *weight = tap.weight;
         }
-        match taps.len() {
-            1 => grouped::<T, 1>(isa, out, start, &group),
-            2 => grouped::<T, 2>(isa, out, start, &group),
-            3 => grouped::<T, 3>(isa, out, start, &group),
-            4 => grouped::<T, 4>(isa, out, start, &group),
-            5 => grouped::<T, 5>(isa, out, start, &group),
-            6 => grouped::<T, 6>(isa, out, start, &group),
-            7 => grouped::<T, 7>(isa, out, start, &group),
-            8 => grouped::<T, 8>(isa, out, start, &group),
-            _ => grouped::<T, GROUP>(isa, out, start, &group),
-        }
+        add(isa, out, start, &group, taps.len());
         start = Start::Out;
+    }
+}
+
+/// Adds the first `taps` rows of a group, 1 to [`GROUP`] of them.
+pub(super) fn add<T: Real>(isa: Isa, out: &mut [T], start: Start, group: &Group<T>, taps: usize) {
+    match taps {
+        1 => grouped::<T, 1>(isa, out, start, group),
+        2 => grouped::<T, 2>(isa, out, start, group),
+        3 => grouped::<T, 3>(isa, out, start, group),
+        4 => grouped::<T, 4>(isa, out, start, group),
+        5 => grouped::<T, 5>(isa, out, start, group),
+        6 => grouped::<T, 6>(isa, out, start, group),
+        7 => grouped::<T, 7>(isa, out, start, group),
+        8 => grouped::<T, 8>(isa, out, start, group),
+        _ => grouped::<T, GROUP>(isa, out, start, group),
     }
 }
 
@@ -72,26 +80,22 @@ pub(super) fn sum_streamed<T: Real>(
     isa: Isa,
     out: &mut [T],
     partial: &mut [T],
-    constant: T,
     source: &[T],
     base: usize,
     taps: &[Read<T>],
 ) {
-    let mut group = Group {
-        rows: [&[]; GROUP],
-        weights: [T::default(); GROUP],
-    };
+    let mut group = Group::new();
     // Of more taps than one group, all but the last few go to `partial`, which then is a row of its own.
     let (before, taps) = match taps.len() {
         0..=GROUP => taps.split_at(0),
         n => taps.split_at(n - n.div_ceil(n.div_ceil(GROUP)).min(GROUP - 1)),
     };
-    let (mut start, mut filled) = (constant, 0);
+    let mut filled = 0;
     if !before.is_empty() {
-        sum(isa, partial, constant, source, base, before);
+        sum(isa, partial, source, base, before);
         group.rows[0] = partial;
         group.weights[0] = T::from_f64(1.0);
-        (start, filled) = (T::default(), 1);
+        filled = 1;
     }
     let places = group.rows.iter_mut().zip(&mut group.weights).skip(filled);
     for ((row, weight), tap) in places.zip(taps) {
@@ -99,16 +103,16 @@ pub(super) fn sum_streamed<T: Real>(
         *weight = tap.weight;
     }
     match filled + taps.len() {
-        0 => streamed::<T, 0>(isa, out, start, &group),
-        1 => streamed::<T, 1>(isa, out, start, &group),
-        2 => streamed::<T, 2>(isa, out, start, &group),
-        3 => streamed::<T, 3>(isa, out, start, &group),
-        4 => streamed::<T, 4>(isa, out, start, &group),
-        5 => streamed::<T, 5>(isa, out, start, &group),
-        6 => streamed::<T, 6>(isa, out, start, &group),
-        7 => streamed::<T, 7>(isa, out, start, &group),
-        8 => streamed::<T, 8>(isa, out, start, &group),
-        _ => streamed::<T, GROUP>(isa, out, start, &group),
+        0 => out.fill(T::default()),
+        1 => streamed::<T, 1>(isa, out, &group),
+        2 => streamed::<T, 2>(isa, out, &group),
+        3 => streamed::<T, 3>(isa, out, &group),
+        4 => streamed::<T, 4>(isa, out, &group),
+        5 => streamed::<T, 5>(isa, out, &group),
+        6 => streamed::<T, 6>(isa, out, &group),
+        7 => streamed::<T, 7>(isa, out, &group),
+        8 => streamed::<T, 8>(isa, out, &group),
+        _ => streamed::<T, GROUP>(isa, out, &group),
     }
 }
 
@@ -116,12 +120,12 @@ pub(super) fn sum_streamed<T: Real>(
 pub(super) const UNIT: usize = 16;
 
 #[inline(always)]
-fn streamed<T: Real, const N: usize>(isa: Isa, out: &mut [T], constant: T, group: &Group<T>) {
+fn streamed<T: Real, const N: usize>(isa: Isa, out: &mut [T], group: &Group<T>) {
     match isa.kind() {
         // SAFETY: an `Isa` of this kind exists only where the CPU was seen to have AVX2 and FMA.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { avx2_streamed::<T, N>(out, constant, group) },
-        _ => grouped::<T, N>(isa, out, Start::From(constant), group),
+        Kind::Avx2 => unsafe { avx2_streamed::<T, N>(out, group) },
+        _ => grouped::<T, N>(isa, out, Start::Nothing, group),
     }
 }
 
@@ -133,7 +137,7 @@ const AHEAD: usize = 3072;
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[inline(never)]
-fn avx2_streamed<T: Real, const N: usize>(out: &mut [T], constant: T, group: &Group<T>) {
+fn avx2_streamed<T: Real, const N: usize>(out: &mut [T], group: &Group<T>) {
     use std::arch::x86_64::{
         __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256, _mm256_stream_si256,
     };
@@ -152,7 +156,7 @@ fn avx2_streamed<T: Real, const N: usize>(out: &mut [T], constant: T, group: &Gr
                 _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_byte_add(line).cast());
             }
         }
-        let mut sums = [constant; UNIT];
+        let mut sums = [T::NOTHING; UNIT];
         for k in 0..N {
             for (sum, value) in sums.iter_mut().zip(&rows[k][i]) {
                 *sum = weights[k].fused(*value, *sum);
@@ -170,19 +174,28 @@ fn avx2_streamed<T: Real, const N: usize>(out: &mut [T], constant: T, group: &Gr
 
 /// What a group adds to.
 #[derive(Clone, Copy)]
-enum Start<T> {
-    From(T),
+pub(super) enum Start {
+    Nothing,
     Out,
 }
 
-/// Taps that are summed together; a loop for `N` of them takes the first `N`.
-struct Group<'r, T> {
-    rows: [&'r [T]; GROUP],
-    weights: [T; GROUP],
+/// Taps that are summed together, their rows at least as long as what is written; a loop for `N` of them takes the first `N`.
+pub(super) struct Group<'r, T> {
+    pub rows: [&'r [T]; GROUP],
+    pub weights: [T; GROUP],
+}
+
+impl<T: Real> Group<'_, T> {
+    pub(super) fn new() -> Self {
+        Self {
+            rows: [&[]; GROUP],
+            weights: [T::default(); GROUP],
+        }
+    }
 }
 
 #[inline(always)]
-fn grouped<T: Real, const N: usize>(isa: Isa, out: &mut [T], start: Start<T>, group: &Group<T>) {
+fn grouped<T: Real, const N: usize>(isa: Isa, out: &mut [T], start: Start, group: &Group<T>) {
     match isa.kind() {
         Kind::Plain => plain::<T, N>(out, start, group),
         // SAFETY: an `Isa` of this kind exists only where the CPU was seen to have AVX2 and FMA.
@@ -199,7 +212,7 @@ macro_rules! compiled_for {
     ($(#[$attribute:meta])* $name:ident, $multiply_add:ident) => {
         $(#[$attribute])*
         #[inline(never)]
-        fn $name<T: Real, const N: usize>(out: &mut [T], start: Start<T>, group: &Group<T>) {
+        fn $name<T: Real, const N: usize>(out: &mut [T], start: Start, group: &Group<T>) {
             // Cut to the length of `out`: it shows the compiler that no index below can be out of bounds.
             let (mut rows, mut weights) = ([&[][..]; N], [T::default(); N]);
             for k in 0..N {
@@ -207,9 +220,9 @@ macro_rules! compiled_for {
                 weights[k] = group.weights[k];
             }
             match start {
-                Start::From(constant) => {
+                Start::Nothing => {
                     for i in 0..out.len() {
-                        let mut sum = constant;
+                        let mut sum = T::NOTHING;
                         for k in 0..N {
                             sum = weights[k].$multiply_add(rows[k][i], sum);
                         }

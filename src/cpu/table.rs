@@ -1,85 +1,93 @@
 //! Where the values beyond the two faces of an axis come from, looked up instead of worked out.
 
+use super::real::Real;
 use crate::spec::{AxisBoundary, Mapped, Reach};
 
-/// The indices outside an axis that taps really read, each with its source inside.
+/// Where a value along an axis comes from: `scale · u(cell) + offset · unit`, or `offset · unit` alone.
 ///
-/// [`AxisBoundary::map`] bounces an index from face to face as often as it takes, which for a halo much wider than the
-/// grid is often; so only the indices that some tap needs are worked out, each once.
-#[derive(Debug)]
-pub(super) struct AxisTable {
-    extent: usize,
-    /// `below[k − 1]` is the cell k beyond the low face.
-    below: Vec<Mapped>,
-    /// `above[k − 1]` is the cell k beyond the high face.
-    above: Vec<Mapped>,
+/// The unit is 1, but for the sums of values that are not NaN, where it is the sum of their weights: then it is read at
+/// the same cell, and `unit` here stands where there is no cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Origin<T> {
+    pub cell: Option<usize>,
+    pub scale: T,
+    pub offset: T,
+    pub unit: T,
 }
 
-/// Stands where no tap reads.
-const UNREAD: Mapped = Mapped {
-    cell: None,
-    scale: 0.0,
-    offset: 0.0,
-};
+/// Whether a value with this factor and offset is that of a cell inside.
+pub(super) fn is_copy<T: Real>(scale: T, offset: T) -> bool {
+    scale == T::ONE && offset == T::default()
+}
 
-impl AxisTable {
-    /// The table of an axis of `extent` ≥ 1 cells for taps at these offsets.
+/// The indices outside an axis that taps can read, each with its source inside.
+#[derive(Debug)]
+pub(super) struct AxisTable<T> {
+    extent: usize,
+    /// `below[k − 1]` is the cell k beyond the low face.
+    below: Vec<Origin<T>>,
+    /// `above[k − 1]` is the cell k beyond the high face.
+    above: Vec<Origin<T>>,
+}
+
+impl<T: Real> AxisTable<T> {
+    /// The table of an axis of `extent` ≥ 1 cells for taps of this reach. `units` are the rules by which the unit is found,
+    /// where it is not 1.
     pub(super) fn new(
         boundary: &AxisBoundary,
+        units: Option<&AxisBoundary>,
         extent: usize,
         reach: Reach,
-        offsets: impl Iterator<Item = i64>,
     ) -> Self {
-        let n = extent as i64;
-        let mut needed = [vec![false; reach.lo], vec![false; reach.hi]];
-        let mut offsets: Vec<i64> = offsets.collect();
-        offsets.sort_unstable();
-        offsets.dedup();
-        for d in offsets {
-            // Cells 0 … n − 1 read the indices d … d + n − 1; those outside are at distances from |d| down to 1, or to
-            // |d| − n + 1 where they are all outside.
-            let far = d.unsigned_abs() as usize;
-            let near = far.saturating_sub(extent);
-            let side = &mut needed[usize::from(d > 0)];
-            if let Some(read) = side.get_mut(near..far) {
-                read.fill(true);
-            }
-        }
-        let [below, above] = needed;
-        let side = |needed: Vec<bool>, index: &dyn Fn(i64) -> i64| {
-            needed
-                .into_iter()
-                .zip(1..)
-                .map(|(needed, k)| {
-                    if needed {
-                        boundary.map(index(k), extent)
-                    } else {
-                        UNREAD
-                    }
-                })
-                .collect()
+        let [below, above] = boundary.beyond(extent, reach);
+        let [units_below, units_above] =
+            units.map_or_else(Default::default, |units| units.beyond(extent, reach));
+        let side = |places: Vec<Mapped>, units: Vec<Mapped>| {
+            let mut units = units.into_iter();
+            let origin = |place: Mapped| {
+                let unit = units.next().filter(|_| place.cell.is_none());
+                Origin {
+                    cell: place.cell,
+                    scale: T::from_f64(place.scale),
+                    offset: T::from_f64(place.offset),
+                    unit: T::from_f64(unit.map_or(1.0, |unit| unit.offset)),
+                }
+            };
+            places.into_iter().map(origin).collect()
         };
         Self {
             extent,
-            below: side(below, &|k| -k),
-            above: side(above, &|k| n - 1 + k),
+            below: side(below, units_below),
+            above: side(above, units_above),
         }
     }
 
     /// Where the value at an index comes from that some tap reads.
-    pub(super) fn get(&self, i: i64) -> Mapped {
+    pub(super) fn get(&self, i: i64) -> Origin<T> {
         if let Ok(i) = usize::try_from(i) {
             if i < self.extent {
-                return Mapped {
+                return Origin {
                     cell: Some(i),
-                    scale: 1.0,
-                    offset: 0.0,
+                    scale: T::ONE,
+                    offset: T::default(),
+                    unit: T::ONE,
                 };
             }
-            return self.above.get(i - self.extent).copied().unwrap_or(UNREAD);
+            let origin = self.above.get(i - self.extent).copied();
+            return origin.unwrap_or_else(unread);
         }
         let beyond = i.unsigned_abs() as usize - 1;
-        self.below.get(beyond).copied().unwrap_or(UNREAD)
+        self.below.get(beyond).copied().unwrap_or_else(unread)
+    }
+}
+
+/// Stands where no tap reads.
+fn unread<T: Real>() -> Origin<T> {
+    Origin {
+        cell: None,
+        scale: T::default(),
+        offset: T::default(),
+        unit: T::default(),
     }
 }
 
@@ -94,6 +102,9 @@ mod tests {
             "\"reflect\"",
             "\"mirror\"",
             "{\"neumann\": 2.0}",
+            "{\"dirichlet\": 3.0}",
+            "[{\"lo\": {\"constant\": 5.0}, \"hi\": {\"dirichlet\": 3.0}}]",
+            "[{\"lo\": \"replicate\", \"hi\": \"mirror\"}]",
             "\"wrap\"",
         ] {
             for n in [1usize, 2, 3, 7] {
@@ -109,15 +120,15 @@ mod tests {
                     .unwrap();
                     let stencil = Stencil::new(&spec).unwrap();
                     let boundary = stencil.boundary()[0];
-                    let table =
-                        AxisTable::new(&boundary, n, stencil.reach()[0], offsets.iter().copied());
-                    for d in &offsets {
-                        for i in *d..*d + n as i64 {
-                            assert_eq!(
-                                table.get(i),
-                                boundary.map(i, n),
-                                "{entry} {n} {offsets:?} {i}"
-                            );
+                    let reach = stencil.reach()[0];
+                    let offsets = offsets.iter().copied();
+                    let table = AxisTable::<f64>::new(&boundary, None, n, reach);
+                    for d in offsets {
+                        for i in d..d + n as i64 {
+                            let (found, right) = (table.get(i), boundary.map(i, n));
+                            let found = (found.cell, found.scale, found.offset);
+                            let right = (right.cell, right.scale, right.offset);
+                            assert_eq!(found, right, "{entry} {n} {i}");
                         }
                     }
                 }

@@ -45,14 +45,14 @@ pub enum CudaError {
         /// Bytes free.
         free: usize,
     },
-    /// An array has the wrong length.
-    #[error("the {array} array holds {found} cells; the grid has {expected}")]
+    /// An array is too short.
+    #[error("the {array} array holds {found} bytes; the grid's cells take {expected}")]
     Length {
         /// Which array.
         array: &'static str,
-        /// Its cells.
+        /// Its bytes.
         found: usize,
-        /// The grid's cells.
+        /// The bytes needed.
         expected: usize,
     },
     /// An array of another type than the kernels'.

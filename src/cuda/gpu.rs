@@ -29,6 +29,23 @@ unsafe impl<T: DeviceRepr> DeviceRepr for Complex<T> {}
 // SAFETY: zero is a number.
 unsafe impl<T: ValidAsZeroBits> ValidAsZeroBits for Complex<T> {}
 
+/// Copies as many elements of an array back as `values` has, and waits for them.
+///
+/// # Errors
+/// [`CudaError::Driver`] from the copy, or from work before it in the stream.
+pub fn download_on<T: DeviceRepr>(
+    stream: &Arc<CudaStream>,
+    array: &CudaSlice<T>,
+    values: &mut [T],
+) -> Result<(), CudaError> {
+    if !values.is_empty() {
+        stream
+            .memcpy_dtoh(&array.slice(0..values.len()), values)
+            .doing("copying from the device")?;
+    }
+    stream.synchronize().doing("waiting for the device's work")
+}
+
 /// A device with its primary context and a stream of its own.
 #[derive(Debug, Clone)]
 pub struct Gpu {
@@ -106,7 +123,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`CudaError::Driver`] from the allocation or the copy.
-    pub fn upload<T: GpuElement>(&self, values: &[T]) -> Result<CudaSlice<T>, CudaError> {
+    pub fn upload<T: DeviceRepr>(&self, values: &[T]) -> Result<CudaSlice<T>, CudaError> {
         let mut array = self.allocate(values.len())?;
         if !values.is_empty() {
             self.stream
@@ -116,23 +133,37 @@ impl Gpu {
         Ok(array)
     }
 
-    /// Copies the first `cells` cells of an array back and waits for them.
+    /// A further stream.
     ///
     /// # Errors
-    /// [`CudaError::Driver`] from the copy, or from work before it in the stream.
-    pub fn download<T: GpuElement>(
+    /// [`CudaError::Driver`] if the driver refuses.
+    pub fn new_stream(&self) -> Result<Arc<CudaStream>, CudaError> {
+        self.context.new_stream().doing("creating a stream")
+    }
+
+    /// Enqueues a copy from one array to another of the same length.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] if the driver refuses.
+    pub fn copy<T: DeviceRepr>(
         &self,
-        array: &CudaSlice<T>,
-        cells: usize,
-    ) -> Result<Vec<T>, CudaError> {
-        let mut values = vec![T::default(); cells];
-        if cells > 0 {
-            self.stream
-                .memcpy_dtoh(&array.slice(0..cells), &mut values)
-                .doing("copying from the device")?;
+        from: &CudaSlice<T>,
+        to: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        if from.is_empty() {
+            return Ok(());
         }
-        self.wait()?;
-        Ok(values)
+        self.stream
+            .memcpy_dtod(from, to)
+            .doing("copying on the device")
+    }
+
+    /// Waits until the work before a mark is done.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] if any of it failed.
+    pub fn wait_for(&self, mark: &CudaEvent) -> Result<(), CudaError> {
+        mark.synchronize().doing("waiting for the device's work")
     }
 
     /// Waits until the stream's work is done.

@@ -9,9 +9,12 @@ mod error;
 mod gpu;
 mod module;
 mod program;
+mod watch;
 
 pub use driver::Driver;
 pub use error::CudaError;
+pub(crate) use gpu::download_on;
 pub use gpu::{Gpu, GpuElement};
 pub use module::{KernelFacts, Module};
 pub use program::{Program, Workspace};
+pub use watch::{Seen, Watch};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice};
 
 use super::error::Doing;
 use super::gpu::GpuElement;
 use super::module::Arrays;
 use super::{CudaError, Gpu, Module};
-use crate::dtype::Precision;
+use crate::dtype::{DType, Precision};
 use crate::plan::{Elements, Plan, Sweeps};
 use crate::spec::Stencil;
 
@@ -34,13 +34,6 @@ pub struct Workspace<T> {
     overflowed: Option<CudaSlice<u64>>,
 }
 
-/// An array's place on the device.
-struct Span {
-    name: &'static str,
-    start: CUdeviceptr,
-    bytes: usize,
-}
-
 impl Program {
     /// A program from loaded kernels, for the stencil that the plan was made for.
     ///
@@ -59,8 +52,7 @@ impl Program {
             stencil: stencil.clone(),
         };
         if stencil.weights_at_run_time() {
-            program.set_weights(program.gpu.stream(), stencil)?;
-            program.gpu.wait()?;
+            program.put_weights(stencil)?;
         }
         Ok(program)
     }
@@ -80,22 +72,29 @@ impl Program {
         &self.plan
     }
 
+    /// The stencil.
+    pub fn stencil(&self) -> &Stencil {
+        &self.stencil
+    }
+
     fn cells(&self) -> usize {
         self.stencil.cells()
     }
 
-    /// Sets the weights of kernels that were compiled with `weights_at_run_time` to those of a stencil with the same
-    /// taps, for all that is put into the stream afterwards. They belong to the loaded kernels, so clones of this program
-    /// and other streams see them too.
+    /// Sets the weights of kernels that were compiled with `weights_at_run_time` to those of a stencil with the same taps,
+    /// for all that is enqueued afterwards, in whatever stream: waits until they are there. They belong to the loaded
+    /// kernels, which clones of this program share.
     ///
     /// # Errors
     /// [`CudaError::FixedWeights`] if weights are part of the kernels, [`CudaError::Weights`] if their number differs,
     /// [`CudaError::Driver`] if the copy is refused.
-    pub fn set_weights(
-        &self,
-        stream: &Arc<CudaStream>,
-        stencil: &Stencil,
-    ) -> Result<(), CudaError> {
+    pub fn set_weights(&mut self, stencil: &Stencil) -> Result<(), CudaError> {
+        self.put_weights(stencil)?;
+        self.stencil = stencil.clone();
+        Ok(())
+    }
+
+    fn put_weights(&self, stencil: &Stencil) -> Result<(), CudaError> {
         if !self.stencil.weights_at_run_time() {
             return Err(CudaError::FixedWeights);
         }
@@ -117,7 +116,13 @@ impl Program {
                 .collect(),
             Precision::Double => weights.iter().flat_map(|w| w.to_ne_bytes()).collect(),
         };
-        self.module.set_weights(stream, &bytes)
+        // Whatever runs still reads the old ones.
+        self.gpu
+            .context()
+            .synchronize()
+            .doing("waiting for the device's work")?;
+        self.module.set_weights(self.gpu.stream(), &bytes)?;
+        self.gpu.wait()
     }
 
     /// Bytes of device memory of all arrays of a run: field, workspace, and a result of another type.
@@ -148,21 +153,30 @@ impl Program {
     /// Allocates what [`Program::advance`] and [`Program::apply`] need beside the caller's arrays.
     ///
     /// # Errors
-    /// [`CudaError::Driver`] if the memory is not to be had.
+    /// [`CudaError::ElementType`] if `T` is not the type of the stencil's cells; [`CudaError::Driver`] if the memory is not
+    /// to be had.
     pub fn workspace<T: GpuElement>(&self) -> Result<Workspace<T>, CudaError> {
-        let cells = self.cells();
+        self.check_type::<T>("workspace", self.stencil.dtype())?;
+        self.workspace_of(self.cells())
+    }
+
+    /// The same for arrays of another type that hold the same bytes: `units` of it.
+    pub(crate) fn workspace_of<T: DeviceRepr>(
+        &self,
+        units: usize,
+    ) -> Result<Workspace<T>, CudaError> {
         let scratch = |wanted: bool| match wanted {
-            true => self
-                .gpu
-                .allocate(cells * self.stencil.value_bytes())
-                .map(Some),
+            true => {
+                let bytes = self.cells() * self.stencil.value_bytes();
+                self.gpu.allocate(bytes).map(Some)
+            }
             false => Ok(None),
         };
         let arrays = self.scratch_arrays();
         let mut workspace = Workspace {
-            work: self.gpu.allocate(cells)?,
+            work: self.gpu.allocate(units)?,
             spare: match self.has_result() {
-                true => Some(self.gpu.allocate(cells)?),
+                true => Some(self.gpu.allocate(units)?),
                 false => None,
             },
             scratch: [scratch(arrays > 0)?, scratch(arrays > 1)?],
@@ -239,7 +253,19 @@ impl Program {
         steps: u64,
     ) -> Result<(), CudaError> {
         self.check_type::<T>("field", self.stencil.dtype())?;
-        self.check("field", field.len())?;
+        self.advance_bytes(stream, field, workspace, steps)
+    }
+
+    /// [`Program::advance`] for arrays of any type that hold the cells' bytes.
+    pub(crate) fn advance_bytes<T: DeviceRepr>(
+        &self,
+        stream: &Arc<CudaStream>,
+        field: &mut CudaSlice<T>,
+        workspace: &mut Workspace<T>,
+        steps: u64,
+    ) -> Result<(), CudaError> {
+        let bytes = self.cells() * self.stencil.dtype().size();
+        check("field", field, bytes)?;
         self.check_workspace(workspace)?;
         let sweeps = self.plan.sweeps(steps, false);
         let count: u64 = sweeps.iter().map(|s| s.repeats).sum();
@@ -249,10 +275,7 @@ impl Program {
         {
             let (field, _field) = field.device_ptr_mut(stream);
             let (work, _work) = workspace.work.device_ptr_mut(stream);
-            apart(&[
-                self.span::<T>("field", field),
-                self.span::<T>("workspace", work),
-            ])?;
+            apart(&[("field", field, bytes), ("workspace", work, bytes)])?;
             self.launch(
                 stream,
                 (field, [work, field], 0),
@@ -286,11 +309,30 @@ impl Program {
         I: DevicePtr<T>,
         O: DevicePtrMut<U>,
     {
-        let stencil = &self.stencil;
-        self.check_type::<T>("input", stencil.dtype())?;
-        self.check_type::<U>("output", stencil.output_dtype())?;
-        self.check("input", input.len())?;
-        self.check("output", output.len())?;
+        self.check_type::<T>("input", self.stencil.dtype())?;
+        self.check_type::<U>("output", self.stencil.output_dtype())?;
+        self.apply_bytes(stream, input, output, workspace, steps)
+    }
+
+    /// [`Program::apply`] for arrays of any types that hold the cells' bytes.
+    pub(crate) fn apply_bytes<T, U, I, O>(
+        &self,
+        stream: &Arc<CudaStream>,
+        input: &I,
+        output: &mut O,
+        workspace: &mut Workspace<T>,
+        steps: u64,
+    ) -> Result<(), CudaError>
+    where
+        T: DeviceRepr,
+        U: DeviceRepr,
+        I: DevicePtr<T>,
+        O: DevicePtrMut<U>,
+    {
+        let (from, to) = (self.stencil.dtype(), self.stencil.output_dtype());
+        let [bytes, output_bytes] = [from, to].map(|d| self.cells() * d.size());
+        check("input", input, bytes)?;
+        check("output", output, output_bytes)?;
         self.check_workspace(workspace)?;
         if self.cells() == 0 {
             return Ok(());
@@ -299,20 +341,16 @@ impl Program {
         let (output, _output) = output.device_ptr_mut(stream);
         let (work, _work) = workspace.work.device_ptr_mut(stream);
         apart(&[
-            self.span::<T>("input", input),
-            self.span::<U>("output", output),
-            self.span::<T>("workspace", work),
+            ("input", input, bytes),
+            ("output", output, output_bytes),
+            ("workspace", work, bytes),
         ])?;
         let sweeps = self.plan.sweeps(steps, true);
         let count: u64 = sweeps.iter().map(|s| s.repeats).sum();
         if count == 0 {
-            if T::DTYPE != U::DTYPE {
-                return Err(CudaError::NoStep {
-                    from: T::DTYPE,
-                    to: U::DTYPE,
-                });
+            if from != to {
+                return Err(CudaError::NoStep { from, to });
             }
-            let bytes = self.cells() * size_of::<T>();
             // SAFETY: both arrays hold the grid's cells, and the borrows keep them apart and alive.
             return unsafe {
                 cudarc::driver::result::memcpy_dtod_async(output, input, bytes, stream.cu_stream())
@@ -359,18 +397,10 @@ impl Program {
             .enqueue(stream, arrays, self.stencil.extents(), sweeps)
     }
 
-    fn span<T>(&self, name: &'static str, start: CUdeviceptr) -> Span {
-        Span {
-            name,
-            start,
-            bytes: self.cells() * size_of::<T>(),
-        }
-    }
-
     fn check_type<T: GpuElement>(
         &self,
         array: &'static str,
-        expected: crate::dtype::DType,
+        expected: DType,
     ) -> Result<(), CudaError> {
         if T::DTYPE == expected {
             return Ok(());
@@ -384,39 +414,52 @@ impl Program {
 
     /// Whether the workspace is this program's or one as large.
     fn check_workspace<T>(&self, workspace: &Workspace<T>) -> Result<(), CudaError> {
-        self.check("workspace", workspace.work.len())?;
-        let length = |array: &Option<CudaSlice<u8>>| array.as_ref().map_or(0, CudaSlice::len);
-        for array in workspace.scratch.iter().take(self.scratch_arrays()) {
-            self.check("scratch", length(array) / self.stencil.value_bytes())?;
+        let bytes = self.cells() * self.stencil.dtype().size();
+        let values = self.cells() * self.stencil.value_bytes();
+        let absent = |array: &'static str, expected| CudaError::Length {
+            array,
+            found: 0,
+            expected,
+        };
+        check("workspace", &workspace.work, bytes)?;
+        for scratch in workspace.scratch.iter().take(self.scratch_arrays()) {
+            let scratch = scratch.as_ref().ok_or_else(|| absent("scratch", values))?;
+            check("scratch", scratch, values)?;
         }
         if self.has_result() {
-            self.check("spare", workspace.spare.as_ref().map_or(0, CudaSlice::len))?;
+            let spare = workspace.spare.as_ref();
+            check("spare", spare.ok_or_else(|| absent("spare", bytes))?, bytes)?;
         }
-        Ok(())
-    }
-
-    fn check(&self, array: &'static str, found: usize) -> Result<(), CudaError> {
-        if found < self.cells() {
-            return Err(CudaError::Length {
-                array,
-                found,
-                expected: self.cells(),
-            });
+        if self.stencil.flags_overflow() && workspace.overflowed.is_none() {
+            return Err(absent("overflow", size_of::<u64>()));
         }
         Ok(())
     }
 }
 
-/// Refuses arrays of which two share memory.
-fn apart(spans: &[Span]) -> Result<(), CudaError> {
-    for (i, a) in spans.iter().enumerate() {
-        for b in &spans[i + 1..] {
-            let ends = |s: &Span| s.start + s.bytes as u64;
-            if a.start < ends(b) && b.start < ends(a) {
-                return Err(CudaError::Overlap {
-                    first: a.name,
-                    second: b.name,
-                });
+/// Refuses an array of fewer bytes than it needs.
+fn check<T>(
+    array: &'static str,
+    found: &impl DeviceSlice<T>,
+    expected: usize,
+) -> Result<(), CudaError> {
+    let found = found.num_bytes();
+    if found < expected {
+        return Err(CudaError::Length {
+            array,
+            found,
+            expected,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses arrays (name, start, bytes) of which two share memory.
+fn apart(arrays: &[(&'static str, CUdeviceptr, usize)]) -> Result<(), CudaError> {
+    for (i, &(first, a, a_bytes)) in arrays.iter().enumerate() {
+        for &(second, b, b_bytes) in &arrays[i + 1..] {
+            if a < b + b_bytes as u64 && b < a + a_bytes as u64 {
+                return Err(CudaError::Overlap { first, second });
             }
         }
     }

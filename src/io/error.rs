@@ -5,6 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::checkpoint::{FORMAT, MAGIC};
+use super::npy::Header;
+use crate::dtype::DType;
+use crate::text::extents;
+
 /// A file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,7 +45,7 @@ pub enum Error {
         found: String,
     },
     /// The shape and its values need more memory than there is.
-    #[error("{}: shape {shape:?} needs {bytes} bytes of memory, which could not be had", path.display())]
+    #[error("{}: shape {} needs {bytes} bytes of memory, which could not be had", path.display(), extents(shape))]
     OutOfMemory {
         /// The file.
         path: PathBuf,
@@ -75,7 +80,7 @@ pub enum Error {
         /// What was found and what would be right.
         problem: String,
     },
-    /// An element type that is not a real number.
+    /// An element type that is not read.
     #[error("{}: dtype {descr} ({kind}) is not supported: {remedy}", path.display())]
     NpyDtype {
         /// The file.
@@ -88,7 +93,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The shape's bytes cannot be counted.
-    #[error("{}: shape {shape:?} of {dtype} is impossibly large: its size in bytes does not fit 64 bits", path.display())]
+    #[error("{}: shape {} of {dtype} is impossibly large: its size in bytes does not fit 64 bits", path.display(), extents(shape))]
     NpyTooLarge {
         /// The file.
         path: PathBuf,
@@ -114,7 +119,12 @@ pub enum Error {
         found: u64,
     },
     /// The file goes on after its data.
-    #[error("{}: {extra} bytes too many: {what} needs {expected} bytes, found {}", path.display(), expected + extra)]
+    #[error(
+        "{}: {extra} bytes too many: {what} needs {expected} bytes, found {}; a run that was stopped while it added to the \
+         file leaves such, and NumPy ignores them",
+        path.display(),
+        expected.saturating_add(*extra)
+    )]
     TrailingBytes {
         /// The file.
         path: PathBuf,
@@ -124,6 +134,98 @@ pub enum Error {
         expected: u64,
         /// Bytes behind it.
         extra: u64,
+    },
+    /// Complex numbers for a real element type.
+    #[error(
+        "{}: it holds complex numbers ({source_type}), which {wanted} does not: choose dtype c64 or c128, or save its real \
+         part with `numpy.save(path, a.real)`",
+        path.display()
+    )]
+    ComplexIntoReal {
+        /// The file.
+        path: PathBuf,
+        /// Element type in the file.
+        source_type: &'static str,
+        /// Element type asked for.
+        wanted: DType,
+    },
+    /// A value that the integer type asked for does not hold.
+    #[error("{}: cell {index:?} holds {value}, which {wanted} does not: {remedy}", path.display())]
+    DoesNotFit {
+        /// The file.
+        path: PathBuf,
+        /// The first such cell in the file, slowest axis first.
+        index: Vec<usize>,
+        /// Its value.
+        value: String,
+        /// Element type asked for.
+        wanted: DType,
+        /// What to do.
+        remedy: String,
+    },
+    /// An array that does not go into a growing file.
+    #[error(
+        "{}: found an array of shape {:?} of {}, expected {:?} of {}",
+        path.display(), found.0, found.1, expected.0, expected.1
+    )]
+    Frame {
+        /// The file.
+        path: PathBuf,
+        /// Shape and type of the array.
+        found: (Vec<usize>, DType),
+        /// Those of the file's arrays.
+        expected: (Vec<usize>, DType),
+    },
+    /// A file that arrays of this shape and type cannot be added to.
+    #[error(
+        "{}: found shape {:?} of {}{}, expected arrays of shape {shape:?} of {dtype}, one after the other, in a file begun \
+         by stencilgen",
+        path.display(), found.shape, found.dtype,
+        if found.fortran_order { " in Fortran order" } else { "" }
+    )]
+    NotGrowing {
+        /// The file.
+        path: PathBuf,
+        /// Its header.
+        found: Header,
+        /// Shape of the arrays to add.
+        shape: Vec<usize>,
+        /// Their type.
+        dtype: DType,
+    },
+    /// A growing file that has lost arrays, or is another one.
+    #[error("{}: found {found} arrays, expected {expected} or more: it is not the file that the run left", path.display())]
+    Frames {
+        /// The file.
+        path: PathBuf,
+        /// Arrays in the file.
+        found: usize,
+        /// Arrays that have to be there.
+        expected: usize,
+    },
+    /// A file that does not end as a checkpoint does.
+    #[error("{}: not a checkpoint, or one whose end is missing: it does not end in \"{}\"", path.display(), MAGIC.escape_ascii())]
+    NotACheckpoint {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A checkpoint in another format.
+    #[error("{}: checkpoint format {found}, written by stencilgen {writer}; this is stencilgen {}, which reads format {FORMAT}", path.display(), env!("CARGO_PKG_VERSION"))]
+    CheckpointVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+        /// The version of stencilgen that wrote it.
+        writer: String,
+    },
+    /// A checkpoint whose parts do not agree.
+    #[error("{}: the checkpoint is damaged: {problem}", path.display())]
+    CheckpointDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        problem: String,
     },
     /// Not a PNG file, or a damaged one.
     #[error("{}: cannot decode it as PNG: {cause}", path.display())]
@@ -162,9 +264,10 @@ pub enum Error {
     },
     /// The array cannot be an image.
     #[error(
-        "{}: an array of shape {shape:?} cannot be stored as PNG, which takes two axes \
+        "{}: an array of shape {} cannot be stored as PNG, which takes two axes \
          of 1 to {} cells: write .npy instead",
         path.display(),
+        extents(shape),
         i32::MAX
     )]
     PngShape {
@@ -172,6 +275,14 @@ pub enum Error {
         path: PathBuf,
         /// Shape of the array.
         shape: Vec<usize>,
+    },
+    /// Complex values for an image.
+    #[error("{}: {dtype} values cannot be stored as PNG, which takes real ones: write .npy instead", path.display())]
+    PngComplex {
+        /// The file.
+        path: PathBuf,
+        /// Element type of the array.
+        dtype: DType,
     },
     /// The encoder failed for a reason other than writing.
     #[error("{}: cannot encode it as PNG: {cause}", path.display())]
@@ -181,8 +292,14 @@ pub enum Error {
         /// The encoder's answer.
         cause: png::EncodingError,
     },
+    /// A plot under the name of something else.
+    #[error("{}: a plot is a PNG image: name a file that ends in .png", path.display())]
+    PlotFormat {
+        /// The file.
+        path: PathBuf,
+    },
     /// Nothing in the array can be drawn.
-    #[error("{}: an array of shape {shape:?} cannot be plotted: expected 1 to 3 axes and no extent of 0", path.display())]
+    #[error("{}: an array of shape {} cannot be plotted: expected 1 to 3 axes and no extent of 0", path.display(), extents(shape))]
     PlotShape {
         /// The file.
         path: PathBuf,
@@ -192,6 +309,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Where there is no room for `count` values of an array of this shape.
+    pub(super) fn out_of_memory<T>(path: &Path, shape: &[usize], count: usize) -> Error {
+        Error::OutOfMemory {
+            path: path.to_path_buf(),
+            shape: shape.to_vec(),
+            bytes: count.saturating_mul(size_of::<T>()),
+        }
+    }
+
     /// For `map_err` on an operating-system call.
     pub(super) fn system(
         path: &Path,

@@ -2,15 +2,18 @@
 //!
 //! The format follows from the extension, for reading and writing alike: `.npy` ([`npy`]) takes
 //! every array, `.png` ([`png`]) a grayscale image as an array of two axes. [`plot`] draws an
-//! array for a person to look at, which cannot be read back.
+//! array for a person to look at, which cannot be read back. Snapshots of a run go one after the
+//! other into an [`npy::Appender`], and a [`checkpoint`] is what a run continues from.
 //!
 //! Two rules hold for all of them. Nothing a file claims is believed before it is compared with
 //! the file's length, so a damaged or hostile file costs an error and no memory. And what is
-//! written appears whole or not at all ([`atomic`]). Nothing is changed silently: what reading
-//! or storing did to the values is handed back in words ([`Loaded::converted`]) or as counts
-//! ([`png::Stored`]), for the caller to pass on.
+//! written appears whole or not at all ([`atomic`]); a file that grows holds whole arrays at any
+//! time. Nothing is changed silently: what reading or storing did to the values is handed back in
+//! words ([`Loaded::converted`]) or as counts ([`png::Stored`]), for the caller to pass on.
 
 pub mod atomic;
+pub mod checkpoint;
+mod convert;
 mod error;
 pub mod npy;
 pub mod plot;
@@ -88,8 +91,8 @@ pub fn read_shape(path: &Path) -> Result<Vec<usize>, Error> {
 /// An image cannot hold every value: what was lost comes back. npy holds all: `None`.
 ///
 /// # Errors
-/// [`Error`] if the extension is unknown, the format cannot hold the shape, or the file cannot be
-/// written; an old file is then as it was.
+/// [`Error`] if the extension is unknown, the format cannot hold the shape or the type, or the file
+/// cannot be written; an old file is then as it was.
 pub fn write(path: &Path, array: &Array, depth: png::Depth) -> Result<Option<png::Stored>, Error> {
     match Format::of(path)? {
         Format::Npy => npy::write(path, array).map(|()| None),
@@ -97,18 +100,15 @@ pub fn write(path: &Path, array: &Array, depth: png::Depth) -> Result<Option<png
     }
 }
 
-/// Whether an array of this shape can be written to `path`, as far as its extension and its directory tell: asked before
-/// long work, so that it is not done in vain.
+/// Whether an array of this shape and type can be written to `path`, as far as its extension tells: asked before long work,
+/// so that it is not done in vain.
 ///
 /// # Errors
-/// As [`write`].
-pub fn check_target(path: &Path, shape: &[usize]) -> Result<(), Error> {
+/// As [`write()`].
+pub fn check_target(path: &Path, shape: &[usize], dtype: DType) -> Result<(), Error> {
     match Format::of(path)? {
-        Format::Png if !png::holds(shape) => Err(Error::PngShape {
-            path: path.to_path_buf(),
-            shape: shape.to_vec(),
-        }),
-        _ => Ok(()),
+        Format::Npy => Ok(()),
+        Format::Png => png::size_of_image(path, shape, dtype).map(|_| ()),
     }
 }
 
@@ -169,6 +169,15 @@ mod tests {
             assert!(!path.exists());
             assert!(read(&path, DType::F32).is_err());
         }
+    }
+
+    #[test]
+    fn a_target_is_refused_before_the_work_if_it_cannot_hold_the_result() {
+        let image = Path::new("a.png");
+        assert!(check_target(image, &[2, 3], DType::U8).is_ok());
+        assert!(check_target(image, &[2, 3, 4], DType::U8).is_err());
+        assert!(check_target(image, &[2, 3], DType::C64).is_err());
+        assert!(check_target(Path::new("a.npy"), &[2, 3, 4], DType::C64).is_ok());
     }
 
     #[test]

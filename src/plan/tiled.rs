@@ -79,7 +79,10 @@ pub(super) fn kernel(
         (block[0] as usize, rows),
         stencil.value_bytes(),
     );
-    let shared_bytes = shared.buffers * shared.buffer_cells * stencil.value_bytes();
+    // Taps that reach far make tiles past any number; such a tile breaks the limit of every device.
+    let shared_bytes = shared
+        .buffer_cells
+        .saturating_mul(shared.buffers * stencil.value_bytes());
     Kernel {
         suffix: suffix.into(),
         tile: tile.to_vec(),
@@ -146,13 +149,14 @@ fn layout(
     size: usize,
 ) -> SharedLayout {
     let extents = grown(tile, halo);
-    let rows: usize = extents.iter().rev().skip(1).product();
+    let rows = extents.iter().rev().skip(1);
+    let rows = rows.fold(1usize, |product, &n| product.saturating_mul(n));
     let width = extents.last().copied().unwrap_or(1);
     let pitch = width + padding(width, lanes, size);
     SharedLayout {
         extents,
         pitch,
-        buffer_cells: rows * pitch,
+        buffer_cells: rows.saturating_mul(pitch),
         buffers: if levels.len() > 1 { 2 } else { 1 },
     }
 }
@@ -189,6 +193,7 @@ fn wavefronts((lanes, rows): (usize, usize), pitch: usize, size: usize) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Device;
     use crate::spec::Spec;
 
     fn stencil(json: &str) -> Stencil {
@@ -237,6 +242,18 @@ mod tests {
         assert_eq!(reflecting.halo, [Reach { lo: 2, hi: 4 }]);
         let zero = kernel(&stencil(&json("zero")), &[16], 2, 256, "", Elements::Cells);
         assert_eq!(zero.levels[0].halo, [Reach { lo: 0, hi: 2 }]);
+    }
+
+    #[test]
+    fn a_tile_whose_halo_is_past_counting_breaks_the_limit_of_shared_memory() {
+        let far = stencil(
+            r#"{"grid": [64, 64, 64], "dtype": "f64", "stencil": {"shape": "points", "points": [
+                {"offset": [65535, 65535, 65535], "weight": 1}, {"offset": [-65535, -65535, -65535], "weight": 1}]}}"#,
+        );
+        for depth in [1, 8, 1024] {
+            let kernel = kernel(&far, &[4, 8, 32], depth, 256, "", Elements::Cells);
+            assert!(kernel.broken_limit(&Device::assumed()).is_some(), "{depth}");
+        }
     }
 
     #[test]

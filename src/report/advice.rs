@@ -1,6 +1,8 @@
 //! Recommendations: each follows from a number of the plan, the model or the compiled kernel, and says which.
 
 use super::types::KernelReport;
+use crate::codegen::looped_updates;
+use crate::march::NotFinite;
 use crate::plan::{Bound, Limit, Model, Plan};
 use crate::spec::{Stencil, Strategy, Update};
 
@@ -26,6 +28,14 @@ pub(super) fn of(plan: &Plan, stencil: &Stencil, model: &Model) -> Vec<String> {
                 update.taps.len(),
             ));
         }
+    }
+    for update in looped_updates(plan, stencil) {
+        advice.push(format!(
+            "update {} has {} taps: its kernels loop over tables of them, so that compiling takes a fraction of a second; \
+             written out they would take many",
+            update + 1,
+            stencil.updates()[update].taps.len()
+        ));
     }
     if plan.temporal_depth == 1
         && stencil.steps() > 1
@@ -63,6 +73,14 @@ pub(super) fn of(plan: &Plan, stencil: &Stencil, model: &Model) -> Vec<String> {
         );
     }
     advice
+}
+
+/// Words for a NaN or an infinity that came about.
+pub(super) fn of_not_finite(seen: &NotFinite) -> String {
+    format!(
+        "warning: the field turned to NaN or infinity, first seen after step {}; after step {} it was still finite",
+        seen.first_seen_step, seen.last_finite_step
+    )
 }
 
 /// Advice on kernels as compiled, main kernel first.
@@ -145,7 +163,10 @@ fn separable(update: &Update, rank: usize) -> Option<usize> {
         let expected: f64 = lines
             .iter()
             .zip(&tap.offset)
-            .map(|(line, o)| line.iter().find(|(k, _)| k == o).map_or(0.0, |&(_, w)| w))
+            .map(|(line, o)| {
+                let found = line.binary_search_by_key(o, |&(k, _)| k);
+                found.ok().and_then(|i| line.get(i)).map_or(0.0, |w| w.1)
+            })
             .product::<f64>()
             * peak.coefficient;
         (tap.coefficient - expected).abs() <= 1e-12 * peak.coefficient.abs()

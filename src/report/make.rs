@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::plan::{Device, Kernel, Model, Plan};
 use crate::reference::Comparison;
 use crate::spec::{Reach, Stencil, Strategy};
-use crate::stencil::{CompiledStencil, CudaEngine};
+use crate::stability;
+use crate::stencil::{CompiledStencil, CudaEngine, Execution};
 
 impl Report {
     /// A report that says nothing yet.
@@ -36,6 +37,9 @@ impl Report {
             cache: None,
             model: None,
             stages: None,
+            stability: None,
+            resumed_from_step: None,
+            not_finite: None,
             verification: None,
             stencilgen: env!("CARGO_PKG_VERSION").into(),
         }
@@ -88,6 +92,12 @@ impl Report {
             passes: stencil.updates().len(),
             steps: stencil.steps(),
         });
+        if stencil.steps() > 1 && !stencil.dtype().is_integer() {
+            self.stability = stability::analyse(stencil);
+            let warning = self.stability.as_ref().and_then(|s| s.warning(stencil));
+            self.recommendations
+                .extend(warning.map(|warning| format!("warning: {warning}")));
+        }
         self
     }
 
@@ -124,7 +134,8 @@ impl Report {
         self.further_kernels = kernels.split_off(1);
         self.kernel = kernels.pop();
         self.performance.peak_bandwidth_gbps = Some(plan.device.bandwidth_gbps);
-        self.recommendations = advice::of(plan, stencil, &model);
+        self.recommendations
+            .extend(advice::of(plan, stencil, &model));
         self.model = Some(model);
         self
     }
@@ -190,14 +201,15 @@ impl Report {
         self.recommendations.extend(advice::of_compiled(&kernels));
     }
 
-    /// Adds timed runs of the spec's steps. `copy_gbps` is the bandwidth of a plain copy, if it was measured.
-    pub fn with_times(
-        mut self,
-        compiled: &CompiledStencil,
-        seconds: &[f64],
-        copy_gbps: Option<f64>,
-    ) -> Self {
-        let (stencil, steps) = (compiled.stencil(), compiled.stencil().steps());
+    /// Adds a run: its steps, times and stages, and what was seen in it.
+    pub fn with_execution(mut self, compiled: &CompiledStencil, execution: &Execution) -> Self {
+        let (stencil, steps) = (compiled.stencil(), execution.steps);
+        let (seconds, copy_gbps) = (&execution.seconds, execution.copy_gbps);
+        self.stages = Some(execution.stages.clone());
+        if let Some(seen) = execution.not_finite {
+            self.recommendations.push(advice::of_not_finite(&seen));
+            self.not_finite = Some(seen);
+        }
         let plan = compiled.cuda().map(|engine| engine.program.plan());
         let p = &mut self.performance;
         p.measured_copy_gbps = copy_gbps;
@@ -223,6 +235,14 @@ impl Report {
             p.efficiency_percent = p.peak_bandwidth_gbps.map(|peak| 100.0 * achieved / peak);
         }
         self
+    }
+
+    /// The recommendations that are warnings, from the given one on.
+    pub fn warnings(&self, from: usize) -> impl Iterator<Item = &str> {
+        let recommendations = self.recommendations.iter().skip(from);
+        recommendations
+            .map(String::as_str)
+            .filter(|text| text.starts_with("warning: "))
     }
 
     /// The report as JSON text with a newline at its end.

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dtype::DType;
+use crate::march::NotFinite;
 use crate::plan::{Model, Occupancy};
 use crate::reference::Comparison;
+use crate::stability::Stability;
 use crate::stages::Stages;
 
 /// What happened, for people and programs.
@@ -57,6 +59,15 @@ pub struct Report {
     /// How long each stage took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stages: Option<Stages>,
+    /// How much a step can enlarge a wave; of stencils that make several steps, except on whole numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
+    /// Steps that the field to start from had already made, where a run was resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_from_step: Option<u64>,
+    /// Where a NaN or an infinity came about in a run that started without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_finite: Option<NotFinite>,
     /// The result held against the reference, where asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Comparison>,

@@ -135,6 +135,21 @@ pub struct Mapped {
     pub offset: f64,
 }
 
+/// What one face makes of an index beyond it.
+enum Bounce {
+    /// A value that depends on no cell.
+    Value(f64),
+    /// `scale · u(index) + offset`, where the index may lie beyond a face again.
+    To {
+        /// The index, nearer to the grid.
+        index: i64,
+        /// The factor.
+        scale: f64,
+        /// What is added.
+        offset: f64,
+    },
+}
+
 /// The two faces of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AxisBoundary {
@@ -170,40 +185,115 @@ impl AxisBoundary {
         self.faces().iter().any(|f| f.source == Source::Unread)
     }
 
+    /// What the rule of the face beyond which index `i` lies makes of it, on an axis of `extent` ≥ 1 cells; an index inside
+    /// stays.
+    fn bounce(&self, i: i64, extent: usize) -> Bounce {
+        let n = extent as i64;
+        // k cells beyond the face; counted from the face inward, cell k' is at index k' − 1 (lo) or n − k' (hi).
+        let (face, k) = if i < 0 {
+            (self.lo, -i)
+        } else if i >= n {
+            (self.hi, i - n + 1)
+        } else {
+            return Bounce::To {
+                index: i,
+                scale: 1.0,
+                offset: 0.0,
+            };
+        };
+        let inward = |k: i64| if i < 0 { k - 1 } else { n - k };
+        let offset = face.offset + (2 * k - 1) as f64 * face.slope;
+        let index = match face.source {
+            Source::Nothing => return Bounce::Value(offset),
+            Source::Edge | Source::Unread => inward(1),
+            Source::HalfSample => inward(k),
+            Source::WholeSample if n == 1 => 0,
+            Source::WholeSample => inward(k + 1),
+            Source::Periodic => i.rem_euclid(n),
+        };
+        Bounce::To {
+            index,
+            scale: face.scale,
+            offset,
+        }
+    }
+
     /// Where the value at index `i` comes from, on an axis of `extent` ≥ 1 cells.
     pub fn map(&self, i: i64, extent: usize) -> Mapped {
-        let n = extent as i64;
         let (mut i, mut scale, mut offset) = (i, 1.0, 0.0);
-        while i < 0 || i >= n {
-            // k cells beyond the face; counted from the face inward, cell k' is at index k' − 1 (lo) or n − k' (hi).
-            let (face, k) = if i < 0 {
-                (self.lo, -i)
-            } else {
-                (self.hi, i - n + 1)
-            };
-            let inward = |k: i64| if i < 0 { k - 1 } else { n - k };
-            offset += scale * (face.offset + (2 * k - 1) as f64 * face.slope);
-            scale *= face.scale;
-            i = match face.source {
-                Source::Nothing => {
+        while i < 0 || i >= extent as i64 {
+            match self.bounce(i, extent) {
+                Bounce::Value(value) => {
                     return Mapped {
                         cell: None,
                         scale: 0.0,
-                        offset,
+                        offset: offset + scale * value,
                     };
                 }
-                Source::Edge | Source::Unread => inward(1),
-                Source::HalfSample => inward(k),
-                Source::WholeSample if n == 1 => 0,
-                Source::WholeSample => inward(k + 1),
-                Source::Periodic => i.rem_euclid(n),
-            };
+                Bounce::To {
+                    index,
+                    scale: factor,
+                    offset: more,
+                } => {
+                    offset += scale * more;
+                    scale *= factor;
+                    i = index;
+                }
+            }
         }
         Mapped {
             cell: usize::try_from(i).ok(),
             scale,
             offset,
         }
+    }
+
+    /// Where the values beyond both faces come from, up to a reach: `[below, above]`, the nearest first.
+    ///
+    /// [`AxisBoundary::map`] bounces an index from face to face as often as it takes, which for a halo much wider than the
+    /// grid is often. Here each is bounced once, to where a nearer one knows the way.
+    pub(crate) fn beyond(&self, extent: usize, reach: Reach) -> [Vec<Mapped>; 2] {
+        let n = extent as i64;
+        let mut sides = [Vec::with_capacity(reach.lo), Vec::with_capacity(reach.hi)];
+        // The sides grow together, since a bounce leads from the one to the other, but always nearer.
+        for k in 1..=reach.radius() as i64 {
+            let [low, high] = [-k, n - 1 + k].map(|i| match self.bounce(i, extent) {
+                Bounce::Value(offset) => Mapped {
+                    cell: None,
+                    scale: 0.0,
+                    offset,
+                },
+                Bounce::To {
+                    index,
+                    scale,
+                    offset,
+                } => {
+                    let [below, above] = &sides;
+                    let known = match usize::try_from(index) {
+                        Ok(cell) if cell >= extent => above.get(cell - extent).copied(),
+                        Ok(_) => None,
+                        Err(_) => below.get(index.unsigned_abs() as usize - 1).copied(),
+                    };
+                    let from = known.unwrap_or(Mapped {
+                        cell: usize::try_from(index).ok(),
+                        scale: 1.0,
+                        offset: 0.0,
+                    });
+                    Mapped {
+                        cell: from.cell,
+                        scale: scale * from.scale,
+                        offset: scale * from.offset + offset,
+                    }
+                }
+            });
+            let [below, above] = &mut sides;
+            below.push(low);
+            above.push(high);
+        }
+        let [below, above] = &mut sides;
+        below.truncate(reach.lo);
+        above.truncate(reach.hi);
+        sides
     }
 
     /// The cells `[start, end)` of an axis that are computed when taps reach this far; the others keep their value for

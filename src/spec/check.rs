@@ -62,7 +62,7 @@ pub(super) fn options(spec: &Spec, rank: usize) -> Result<(), SpecError> {
     {
         return Err(SpecError::new(
             "initial.width",
-            format!("found {width}"),
+            format!("found {width:?}"),
             "a number greater than 0 is needed",
         ));
     }

@@ -153,15 +153,24 @@ impl Initial {
                 shape: extents.to_vec(),
                 bytes: cells.saturating_mul(T::DTYPE.size()),
             })?;
-        field.resize(cells, T::default());
         if cells == 0 {
             return Ok(field);
         }
         // Per axis and index: a factor (Gaussian), a phase (plane wave) or a parity (checkerboard).
+        let table = |&n: &usize| {
+            let mut table = Vec::new();
+            table.try_reserve_exact(n).map_err(|_| ArrayError::Memory {
+                shape: extents.to_vec(),
+                bytes: n.saturating_mul(size_of::<f64>()),
+            })?;
+            table.extend((0..n).map(|i| self.along_axis(i, n)));
+            Ok(table)
+        };
         let tables: Vec<Vec<f64>> = extents
             .iter()
-            .map(|&n| (0..n).map(|i| self.along_axis(i, n)).collect())
-            .collect();
+            .map(table)
+            .collect::<Result<_, ArrayError>>()?;
+        field.resize(cells, T::default());
         field.par_chunks_mut(row).enumerate().for_each(|(r, out)| {
             let mut rest = r;
             let mut lead = Vec::with_capacity(extents.len());

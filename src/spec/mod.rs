@@ -16,13 +16,14 @@ mod parse_stencil;
 mod resolve;
 mod stencil;
 mod types;
+mod update;
 mod weights;
 
 pub use boundary::{AxisBoundary, Face, Mapped, Reach, Source};
 pub use entry::{AxisEntry, BoundarySpec, Entry, FaceEntries};
 pub use error::SpecError;
 pub use initial::Initial;
-pub use stencil::{FieldId, MAX_OFFSET, Stencil, Tap, Update};
+pub use stencil::{FieldId, MAX_OFFSET, MAX_WEIGHTS, Stencil, Tap, Update};
 pub use types::{
     Arms, Nested, Operation, PerAxis, Point, Preset, Schedule, Shape, Spec, StencilSpec, Strategy,
 };

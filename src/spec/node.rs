@@ -13,6 +13,12 @@ use serde_json::{Map, Number, Value};
 
 use super::SpecError;
 use crate::complex::Weight;
+use crate::text::shown;
+
+/// The longest text of a value in an error.
+const LONGEST_VALUE: usize = 80;
+/// Longer words than this are no misspelt keys, and comparing them would take memory by their length.
+const LONGEST_WORD: usize = 128;
 
 /// A JSON document in which no object has a key twice.
 pub(super) struct Tree(pub(super) Value);
@@ -57,7 +63,10 @@ impl<'de> Deserialize<'de> for Tree {
                 while let Some(key) = map.next_key::<String>()? {
                     let Tree(value) = map.next_value()?;
                     if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format!("the key {key:?} is given twice")));
+                        return Err(A::Error::custom(format!(
+                            "the key \"{}\" is given twice",
+                            shown(&key)
+                        )));
                     }
                     fields.insert(key, value);
                 }
@@ -104,8 +113,8 @@ impl<'a> Node<'a> {
                     .map(|k| format!("did you mean {k:?}? "))
                     .unwrap_or_default();
                 return Err(SpecError::new(
-                    join(&self.path, key),
-                    format!("unknown key {key:?}"),
+                    join(&self.path, &shown(key)),
+                    format!("unknown key \"{}\"", shown(key)),
                     format!("{nearest}The keys here are {}", list(known)),
                 ));
             }
@@ -116,19 +125,19 @@ impl<'a> Node<'a> {
         })
     }
 
-    pub(super) fn items(&self, what: &str) -> Result<Vec<Node<'a>>, SpecError> {
+    /// The items of a list, one at a time: of a million of them, not all need a path at once.
+    pub(super) fn items(
+        &self,
+        what: &str,
+    ) -> Result<impl ExactSizeIterator<Item = Node<'a>> + use<'_, 'a>, SpecError> {
         let items = self
             .value
             .as_array()
             .ok_or_else(|| self.error(format!("a list of {what} is needed")))?;
-        Ok(items
-            .iter()
-            .enumerate()
-            .map(|(i, value)| Node {
-                path: format!("{}[{i}]", self.path),
-                value,
-            })
-            .collect())
+        Ok(items.iter().enumerate().map(|(i, value)| Node {
+            path: format!("{}[{i}]", self.path),
+            value,
+        }))
     }
 
     pub(super) fn is_list(&self) -> bool {
@@ -163,7 +172,7 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn weights(&self) -> Result<Vec<Weight>, SpecError> {
-        self.items("weights")?.iter().map(Node::weight).collect()
+        self.items("weights")?.map(|n| n.weight()).collect()
     }
 
     pub(super) fn positive(&self) -> Result<f64, SpecError> {
@@ -274,6 +283,9 @@ fn list(names: &[&str]) -> String {
 
 /// The known name nearest to `given`, if any is near enough to be meant.
 pub(super) fn nearest<'k>(given: &str, known: &[&'k str]) -> Option<&'k str> {
+    if given.len() > LONGEST_WORD {
+        return None;
+    }
     let lower = given.to_lowercase();
     known
         .iter()
@@ -289,12 +301,32 @@ fn describe(value: &Value) -> String {
         Value::Object(_) => "an object".into(),
         Value::Array(items) if items.len() > 8 => format!("a list of {}", items.len()),
         other => {
-            let text = other.to_string();
-            if text.chars().count() > 80 {
-                format!("{}…", text.chars().take(79).collect::<String>())
+            let mut text = Beginning(Vec::new());
+            let whole = serde_json::to_writer(&mut text, other).is_ok();
+            // What is cut may end within a character.
+            let text = String::from_utf8_lossy(&text.0);
+            let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+            if whole {
+                shown(text)
             } else {
-                text
+                shown(text) + "…"
             }
         }
+    }
+}
+
+/// Takes the first bytes that are written to it, and then no more.
+struct Beginning(Vec<u8>);
+
+impl std::io::Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = LONGEST_VALUE - self.0.len();
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.0.extend_from_slice(taken);
+        // No more room is an error to the writer, by writing nothing.
+        Ok(taken.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

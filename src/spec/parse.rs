@@ -16,6 +16,15 @@ impl Spec {
     /// # Errors
     /// [`SpecError`] with the path of the fault; for text that is no JSON, its line and column.
     pub fn from_json(text: &str) -> Result<Self, SpecError> {
+        // Some editors put a byte order mark before the text, which JSON lets a reader ignore.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim().is_empty() {
+            return Err(SpecError::new(
+                "",
+                "an empty text",
+                "a JSON object with the key \"stencil\" is needed",
+            ));
+        }
         let Tree(value) = serde_json::from_str(text).map_err(|e| {
             SpecError::new(
                 "",
@@ -51,7 +60,6 @@ impl Spec {
             name: f.or("name", Spec::default_name(), |n| Ok(n.text()?.to_owned()))?,
             grid: f.or("grid", None, |n| {
                 n.items("extents, slowest axis first")?
-                    .iter()
                     .map(|n| n.size(0))
                     .collect::<Result<_, _>>()
                     .map(Some)
@@ -106,13 +114,13 @@ fn boundary(node: &Node) -> Result<BoundarySpec, SpecError> {
         return entry(node).map(BoundarySpec::All);
     }
     let axes = node.items("one boundary entry per axis")?;
-    let axis = |n: &Node| {
+    let axis = |n: Node| {
         let faces = n
             .value
             .as_object()
             .is_some_and(|map| map.contains_key("lo") || map.contains_key("hi"));
         if !faces {
-            return entry(n).map(AxisEntry::Both);
+            return entry(&n).map(AxisEntry::Both);
         }
         let f = n.fields(&["lo", "hi"])?;
         Ok(AxisEntry::Faces(FaceEntries {
@@ -121,7 +129,7 @@ fn boundary(node: &Node) -> Result<BoundarySpec, SpecError> {
         }))
     };
     Ok(BoundarySpec::PerAxis(
-        axes.iter().map(axis).collect::<Result<_, _>>()?,
+        axes.map(axis).collect::<Result<_, _>>()?,
     ))
 }
 
@@ -168,11 +176,7 @@ fn schedule(node: &Node) -> Result<Schedule, SpecError> {
         })?,
         tile: f.or("tile", None, |n| {
             let items = n.items("output cells per axis")?;
-            items
-                .iter()
-                .map(|n| n.size(1))
-                .collect::<Result<_, _>>()
-                .map(Some)
+            items.map(|n| n.size(1)).collect::<Result<_, _>>().map(Some)
         })?,
         temporal_depth: f.or("temporal_depth", None, |n| n.size(1).map(Some))?,
         threads: f.or("threads", None, |n| n.size(1).map(Some))?,

@@ -7,6 +7,7 @@ use super::types::{
 };
 use super::{MAX_OFFSET, SpecError};
 use crate::complex::Weight;
+use crate::text::shown;
 
 pub(super) fn stencil(node: &Node) -> Result<StencilSpec, SpecError> {
     let kind = |key: &str| {
@@ -41,8 +42,8 @@ pub(super) fn stencil(node: &Node) -> Result<StencilSpec, SpecError> {
     });
     Err(match misspelt {
         Some((key, near)) => SpecError::new(
-            format!("{}.{key}", node.path),
-            format!("unknown key {key:?}"),
+            format!("{}.{}", node.path, shown(key)),
+            format!("unknown key \"{}\"", shown(key)),
             format!("did you mean {near:?}? Here {remedy}"),
         ),
         None => node.error(remedy),
@@ -54,20 +55,15 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
         "star" => {
             let f = node.fields(&["shape", "radius", "center", "arms"])?;
             let arms = f.need("arms")?;
-            let entries = arms.items("weights, or of one list of weights per axis")?;
+            let entries = || arms.items("weights, or of one list of weights per axis");
             Shape::Star {
                 radius: f.need("radius").and_then(|n| match n.size(0)? {
                     radius if radius <= MAX_OFFSET as usize => Ok(radius),
                     _ => Err(n.error(format!("a radius of at most {MAX_OFFSET} is needed"))),
                 })?,
                 center: f.need("center")?.weight()?,
-                arms: if entries.iter().any(Node::is_list) {
-                    Arms::PerAxis(
-                        entries
-                            .iter()
-                            .map(Node::weights)
-                            .collect::<Result<_, _>>()?,
-                    )
+                arms: if entries()?.any(|n| n.is_list()) {
+                    Arms::PerAxis(entries()?.map(|n| n.weights()).collect::<Result<_, _>>()?)
                 } else {
                     Arms::Same(arms.weights()?)
                 },
@@ -83,19 +79,18 @@ fn shape(node: &Node, name: &str) -> Result<Shape, SpecError> {
         }
         "points" => {
             let f = node.fields(&["shape", "points"])?;
-            let points = f.need("points")?.items("points")?;
+            let points = f.need("points")?;
+            let points = points.items("points")?;
             Shape::Points {
-                points: points.iter().map(point).collect::<Result<_, _>>()?,
+                points: points.map(|n| point(&n)).collect::<Result<_, _>>()?,
             }
         }
         _ => {
             let f = node.fields(&["shape", "weights", "origin", "operation"])?;
-            let filters = f.need("weights")?.items("filters, one per axis")?;
+            let filters = f.need("weights")?;
+            let filters = filters.items("filters, one per axis")?;
             Shape::Separable {
-                weights: filters
-                    .iter()
-                    .map(Node::weights)
-                    .collect::<Result<_, _>>()?,
+                weights: filters.map(|n| n.weights()).collect::<Result<_, _>>()?,
                 origin: origin(&f)?,
                 operation: operation(&f)?,
             }
@@ -168,9 +163,10 @@ fn preset(node: &Node, name: &str) -> Result<Preset, SpecError> {
 
 fn point(node: &Node) -> Result<Point, SpecError> {
     let f = node.fields(&["offset", "weight"])?;
-    let offset = f.need("offset")?.items("whole numbers, one per axis")?;
+    let offset = f.need("offset")?;
+    let offset = offset.items("whole numbers, one per axis")?;
     Ok(Point {
-        offset: offset.iter().map(Node::integer).collect::<Result<_, _>>()?,
+        offset: offset.map(|n| n.integer()).collect::<Result<_, _>>()?,
         weight: f.need("weight")?.weight()?,
     })
 }
@@ -195,7 +191,7 @@ fn per_axis<'a, T>(
     if node.is_list() {
         let items = node.items("one entry per axis")?;
         Ok(PerAxis::Each(
-            items.iter().map(read).collect::<Result<_, _>>()?,
+            items.map(|n| read(&n)).collect::<Result<_, _>>()?,
         ))
     } else {
         read(node).map(PerAxis::Same)
@@ -216,8 +212,8 @@ fn nested(node: &Node) -> Result<Nested, SpecError> {
             values.push(node.weight()?);
             return Ok(());
         }
-        let items = node.items("weights")?;
-        if items.is_empty() {
+        let mut items = node.items("weights")?;
+        if items.len() == 0 {
             return Err(node.error("at least one weight is needed"));
         }
         if values.is_empty() && level == extents.len() {
@@ -235,9 +231,7 @@ fn nested(node: &Node) -> Result<Nested, SpecError> {
                 return Err(node.error(format!("weights are nested {} deep here", extents.len())));
             }
         }
-        items
-            .iter()
-            .try_for_each(|item| walk(item, level + 1, extents, values))
+        items.try_for_each(|item| walk(&item, level + 1, extents, values))
     }
     let (mut extents, mut values) = (Vec::new(), Vec::new());
     if !node.is_list() {

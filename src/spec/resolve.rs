@@ -21,7 +21,7 @@ pub(super) fn spacing(stencil: &StencilSpec, rank: usize) -> Result<Vec<f64>, Sp
                 if !(h.is_finite() && *h > 0.0) {
                     return Err(SpecError::new(
                         format!("stencil.spacing[{axis}]"),
-                        format!("found {h}"),
+                        format!("found {h:?}"),
                         "a number greater than 0 is needed",
                     ));
                 }
@@ -38,6 +38,7 @@ pub(super) fn passes(
     rank: usize,
     spacing: &[f64],
 ) -> Result<Vec<Taps>, SpecError> {
+    check_weights(stencil, rank)?;
     match stencil {
         StencilSpec::Shape(shape) => match shape {
             Shape::Star {
@@ -108,6 +109,30 @@ pub(super) fn passes(
             }
         }
     }
+}
+
+/// Refuses more weights than a step can have, before anything is made of them.
+fn check_weights(stencil: &StencilSpec, rank: usize) -> Result<(), SpecError> {
+    let StencilSpec::Shape(shape) = stencil else {
+        return Ok(());
+    };
+    let (path, weights) = match shape {
+        Shape::Star { radius, .. } => (
+            "stencil.radius",
+            radius.saturating_mul(2).saturating_mul(rank),
+        ),
+        Shape::Box { weights, .. } => ("stencil.weights", weights.values().len()),
+        Shape::Points { points } => ("stencil.points", points.len()),
+        Shape::Separable { weights, .. } => ("stencil.weights", weights.iter().map(Vec::len).sum()),
+    };
+    if weights > super::MAX_WEIGHTS {
+        return Err(SpecError::new(
+            path,
+            format!("{weights} weights"),
+            format!("a stencil has at most {}", super::MAX_WEIGHTS),
+        ));
+    }
+    Ok(())
 }
 
 fn star(rank: usize, radius: usize, center: Weight, arms: &Arms) -> Result<Taps, SpecError> {
@@ -337,7 +362,7 @@ fn from_preset(preset: &Preset, rank: usize, spacing: &[f64]) -> Result<Vec<Taps
                 if !(*s >= 0.0 && truncate * s <= super::MAX_OFFSET as f64) {
                     return Err(SpecError::new(
                         "stencil.sigma",
-                        format!("found {s} on axis {axis}, with truncate {truncate}"),
+                        format!("found {s:?} on axis {axis}, with truncate {truncate:?}"),
                         format!("truncate·sigma lies from 0 to {}", super::MAX_OFFSET),
                     ));
                 }

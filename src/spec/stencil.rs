@@ -4,9 +4,12 @@
 //! Most stencils have one update; separable ones have one per axis, the boundary applied before each. A [`Stencil`]
 //! exists only if the spec was valid, so nothing downstream checks again.
 
+use sha2::{Digest, Sha256};
+
 use super::boundary::{AxisBoundary, Reach};
 use super::entry::Entry;
-use super::{Initial, Schedule, Spec, SpecError};
+use super::update::{Kept, precision, update};
+use super::{Initial, Schedule, Spec, SpecError, StencilSpec};
 use super::{check, resolve};
 use crate::array::{Array, ArrayError, with_element};
 use crate::complex::Weight;
@@ -14,6 +17,9 @@ use crate::dtype::{DType, Overflow, Precision};
 
 /// The largest offset of a tap along an axis, in cells.
 pub const MAX_OFFSET: i64 = 65_535;
+
+/// The most weights of a stencil, all passes together.
+pub const MAX_WEIGHTS: usize = 1 << 20;
 
 /// Identifies a field (an array on the grid). There is one so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,7 +125,7 @@ impl Stencil {
         };
         let updates: Vec<Update> = passes
             .into_iter()
-            .map(|taps| update(taps, rank, spec.weights_at_run_time))
+            .map(|taps| update(taps, rank, Kept::by(spec)))
             .collect::<Result<_, _>>()?;
         check::values(spec, &updates, &entries)?;
         let gain = updates.iter().map(Update::gain).product();
@@ -133,6 +139,70 @@ impl Stencil {
             entries,
             spacing,
         })
+    }
+
+    /// The same with other weights at the same taps, for kernels whose weights are set at run time.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the stencil is impossible, or if anything but its weights differs.
+    pub fn with_weights(&self, weights: &StencilSpec) -> Result<Self, SpecError> {
+        let other = Self::new(&Spec {
+            stencil: weights.clone(),
+            ..self.spec.clone()
+        })?;
+        let places = |stencil: &Self| -> Vec<Vec<(Vec<i64>, bool)>> {
+            let updates = stencil.updates.iter();
+            let places = |u: &Update| {
+                u.taps
+                    .iter()
+                    .map(|t| (t.offset.clone(), t.imaginary))
+                    .collect()
+            };
+            updates.map(places).collect()
+        };
+        let refuse = |found: &str, remedy: &str| Err(SpecError::new("stencil", found, remedy));
+        if !self.spec.weights_at_run_time {
+            return refuse(
+                "weights that are part of the kernels",
+                "compile with \"weights_at_run_time\": true to change them",
+            );
+        }
+        if places(&other) != places(self) {
+            return refuse(
+                "taps at other offsets",
+                "give weights for the offsets that the stencil was compiled with, or compile anew",
+            );
+        }
+        if other.boundary != self.boundary || other.imaginary_boundary != self.imaginary_boundary {
+            return refuse(
+                "a spacing that changes what lies beyond the faces",
+                "keep the spacing, or compile anew",
+            );
+        }
+        if other.precision != self.precision {
+            return refuse(
+                "weights that need another precision to be summed exactly",
+                "give smaller weights, or compile anew",
+            );
+        }
+        Ok(other)
+    }
+
+    /// Tells computations apart whose fields develop differently: a SHA-256, in hexadecimal, of all that a step depends on.
+    /// Name, steps, schedule, starting field and the type of the result are no part of it.
+    pub fn fingerprint(&self) -> String {
+        let spec = &self.spec;
+        let text = serde_json::json!([
+            spec.grid,
+            spec.dtype,
+            spec.stencil,
+            spec.boundary,
+            self.overflow(),
+            spec.ignore_nan,
+            spec.fast_math,
+        ]);
+        let digest = Sha256::digest(text.to_string());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The spec that this is the meaning of.
@@ -322,91 +392,4 @@ impl Stencil {
             .map(|((axis, reach), &n)| axis.active(reach, n))
             .collect()
     }
-}
-
-/// The precision in which a spec is computed, its passes together enlarging values by at most `gain`.
-fn precision(spec: &Spec, gain: f64) -> Precision {
-    let output = spec.output_dtype.unwrap_or(spec.dtype);
-    let exact = 2f64.powi(f32::MANTISSA_DIGITS as i32);
-    // A sum of whole numbers is exact as long as it has no more digits than the significand; a gain of NaN proves nothing.
-    let fits = spec
-        .dtype
-        .range()
-        .is_none_or(|(least, most)| gain.max(1.0) * most.max(-least) <= exact);
-    match spec.dtype.precision().max(output.precision()) {
-        Precision::Single if fits => Precision::Single,
-        _ => Precision::Double,
-    }
-}
-
-/// Sorts taps, adds repeated offsets up, drops exact zeros unless they are to be `kept`, and takes complex weights apart.
-fn update(
-    mut weights: Vec<(Vec<i64>, Weight)>,
-    rank: usize,
-    kept: bool,
-) -> Result<Update, SpecError> {
-    weights.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut merged: Vec<(Vec<i64>, Weight)> = Vec::new();
-    for (offset, weight) in weights {
-        match merged.last_mut().filter(|last| last.0 == offset) {
-            Some(last) => {
-                let sum = last.1 + weight;
-                if last.1.is_finite() && weight.is_finite() && !sum.is_finite() {
-                    return Err(SpecError::new(
-                        "stencil",
-                        format!("weights at offset {offset:?} that add up to {sum}"),
-                        "the sum of finite weights must be finite",
-                    ));
-                }
-                last.1 = sum;
-            }
-            None => merged.push((offset, weight)),
-        }
-    }
-    let mut taps = Vec::with_capacity(merged.len());
-    // With weights that may change, all have both parts as soon as one has.
-    let complex = merged.iter().any(|(_, weight)| !weight.is_real());
-    for (offset, weight) in merged {
-        let parts = [(weight.re, false), (weight.im, true)];
-        for (coefficient, imaginary) in parts {
-            if coefficient != 0.0 || kept && (complex || !imaginary) {
-                taps.push(Tap {
-                    field: FieldId(0),
-                    offset: offset.clone(),
-                    coefficient,
-                    imaginary,
-                });
-            }
-        }
-    }
-    let far = taps
-        .iter()
-        .flat_map(|tap| &tap.offset)
-        .find(|o| o.unsigned_abs() > MAX_OFFSET.unsigned_abs());
-    if let Some(far) = far {
-        return Err(SpecError::new(
-            "stencil",
-            format!("a tap at offset {far}"),
-            format!("offsets reach at most {MAX_OFFSET} cells along an axis"),
-        ));
-    }
-    let reach = (0..rank)
-        .map(|axis| {
-            let side = |sign: i64| {
-                taps.iter()
-                    .map(|tap| (sign * tap.offset[axis]).max(0))
-                    .max()
-                    .unwrap_or(0) as usize
-            };
-            Reach {
-                lo: side(-1),
-                hi: side(1),
-            }
-        })
-        .collect();
-    Ok(Update {
-        target: FieldId(0),
-        taps,
-        reach,
-    })
 }

@@ -4,7 +4,7 @@ use crate::common::array;
 use std::cell::Cell;
 use std::io::Write;
 use stencilgen::cache::Status;
-use stencilgen::{Backend, CacheChoice, Compiler, Error, Spec, Stencil, reference};
+use stencilgen::{Array, Backend, CacheChoice, Compiler, Data, Error, Spec, Stencil, reference};
 
 thread_local! {
     static TOLD: Cell<bool> = const { Cell::new(false) };
@@ -54,9 +54,12 @@ fn start(spec: &Spec) -> Vec<f32> {
 
 fn assert_agrees(spec: &Spec, input: &[f32], steps: u64, found: &[f32]) {
     let stencil = Stencil::new(spec).expect("a stencil");
-    let input: Vec<f64> = input.iter().map(|&v| f64::from(v)).collect();
-    let expected = reference::run(&stencil, &input, steps);
-    let comparison = reference::compare(found, &expected, stencil.extents());
+    let array = |values: &[f32]| {
+        let data = Data::F32(values.to_vec());
+        Array::new(stencil.extents().to_vec(), data).expect("as many values as cells")
+    };
+    let expected = reference::run(&stencil, &array(input), steps).expect("a grid's input");
+    let comparison = reference::compare(&array(found), &expected);
     assert!(comparison.passed, "{steps} steps: {comparison:?}");
 }
 

@@ -4,6 +4,9 @@
 mod analyze;
 mod emit;
 mod faults;
+mod hostile;
+mod journey;
+mod places;
 mod run;
 mod schema;
 mod upkeep;
@@ -75,6 +78,25 @@ impl Place {
         stdin.write_all(text.as_bytes()).expect("it is read");
         drop(stdin);
         Done::from(child.wait_with_output().expect("it ends"))
+    }
+
+    /// As [`Place::run`], from a shell that first does `prelude`.
+    fn run_after(&self, prelude: &str, args: &[&str]) -> Done {
+        let program = env!("CARGO_BIN_EXE_stencilgen");
+        let mut shell = self.command(&[]);
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", &format!("{prelude}; exec \"$0\" \"$@\""), program])
+            .args(args)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
+        command.env_clear();
+        for (key, value) in shell.stdin(Stdio::null()).get_envs() {
+            if let Some(value) = value {
+                command.env(key, value);
+            }
+        }
+        Done::from(command.output().expect("the shell starts"))
     }
 
     /// With the NVRTC of this machine.

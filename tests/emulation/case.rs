@@ -1,9 +1,12 @@
 //! A case: a spec with its input, the plan and text made for it, and what must come out.
 
+use stencilgen::Array;
 use stencilgen::codegen::CudaSource;
 use stencilgen::plan::{Device, Plan};
 use stencilgen::reference::{self, Expected};
-use stencilgen::spec::{Spec, SpecError, Stencil};
+use stencilgen::spec::{SpecError, Stencil};
+
+use super::draw::Drawn;
 
 pub struct Case {
     /// Where the case is from, for messages.
@@ -13,38 +16,43 @@ pub struct Case {
     pub stencil: Stencil,
     pub plan: Plan,
     pub source: CudaSource,
-    /// The field at the start, rounded to the grid's type.
-    pub input: Vec<f64>,
+    /// The field at the start, in the grid's type.
+    pub input: Array,
     /// What the result must agree with.
     pub expected: Vec<Expected>,
 }
 
 impl Case {
-    /// Plans and renders `spec`, with the reference's result on `input` as what is expected.
+    /// Plans and renders a spec, with the reference's result on the input as what is expected.
     ///
     /// # Errors
     /// If there is no such plan: a halo that does not fit into shared memory, for instance.
-    pub fn new(origin: String, spec: Spec, input: Vec<f64>) -> Result<Self, SpecError> {
-        Self::with_indices(origin, spec, input, None)
+    pub fn new(drawn: Drawn) -> Result<Self, SpecError> {
+        Self::with_indices(drawn, None)
     }
 
     /// The same with indices of `bits` bits, which the size of the grid decides otherwise.
-    pub fn with_indices(
-        origin: String,
-        mut spec: Spec,
-        input: Vec<f64>,
-        bits: Option<u32>,
-    ) -> Result<Self, SpecError> {
-        spec.name = format!("case_{:016x}", fingerprint(&origin, &spec));
+    pub fn with_indices(drawn: Drawn, bits: Option<u32>) -> Result<Self, SpecError> {
+        let Drawn {
+            origin,
+            mut spec,
+            input,
+        } = drawn;
+        let everything = format!("{origin} {spec:?} {input:?}");
+        spec.name = format!("case_{:016x}", fingerprint(&everything));
         let stencil = Stencil::new(&spec)?;
         let mut plan = Plan::new(&stencil, &Device::assumed())?;
         if let Some(bits) = bits {
             plan.index_bits = bits;
         }
         let source = CudaSource::render(&plan, &stencil).expect("templates fit their contexts");
-        let input: Vec<f64> = input.into_iter().map(|v| spec.dtype.round(v)).collect();
-        assert_eq!(input.len(), stencil.cells(), "{origin}: cells of the input");
-        let expected = vec![reference::run(&stencil, &input, stencil.steps())];
+        assert_eq!(
+            input.dtype(),
+            stencil.dtype(),
+            "{origin}: type of the input"
+        );
+        let expected = reference::run(&stencil, &input, stencil.steps());
+        let expected = expected.unwrap_or_else(|e| panic!("{origin}: {e}"));
         Ok(Self {
             origin,
             name: spec.name,
@@ -52,7 +60,7 @@ impl Case {
             plan,
             source,
             input,
-            expected,
+            expected: vec![expected],
         })
     }
 
@@ -66,9 +74,8 @@ impl Case {
     }
 }
 
-/// FNV-1a of everything that tells one case from another.
-fn fingerprint(origin: &str, spec: &Spec) -> u64 {
-    let text = format!("{origin} {spec:?}");
+/// FNV-1a.
+fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -51,11 +51,16 @@ pub fn headers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulation")
 }
 
-/// A fresh directory for the files of one test; they stay there to be looked at after a failure.
-pub fn directory(test: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
+/// Where the files of a test are; they stay there to be looked at after a failure.
+pub fn place(test: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("emulation")
-        .join(test);
+        .join(test)
+}
+
+/// A fresh directory for the files of a test.
+pub fn directory(test: &str) -> PathBuf {
+    let directory = place(test);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("a directory under the target directory");
     directory

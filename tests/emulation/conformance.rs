@@ -4,18 +4,22 @@ use stencilgen::reference::Expected;
 
 use super::case::Case;
 use super::common;
-use super::schedules::Way;
+use super::draw::Drawn;
+use super::draw::schedules::Way;
 
 /// The case run in a certain way; `None` if the halo is too large for it.
 pub fn scheduled(conformance: &common::Case, way: Way) -> Option<Case> {
-    let mut spec = conformance.spec.clone();
-    let rank = spec.grid.as_ref().map_or(0, Vec::len);
-    spec.schedule = way.schedule(rank);
-    let origin = format!("{} {way:?}", conformance.name);
-    let mut case = Case::new(origin, spec, conformance.input.clone()).ok()?;
+    let drawn = Drawn {
+        origin: format!("{} {way:?}", conformance.name),
+        spec: conformance.spec.clone(),
+        input: conformance.array(),
+    };
+    let mut case = Case::new(drawn.scheduled(way)).ok()?;
     case.expected.push(Expected {
         values: conformance.expected.clone(),
-        bound: conformance.tolerance,
+        bounds: vec![conformance.tolerance; conformance.expected.len()],
+        dtype: case.stencil.output_dtype(),
+        overflow: None,
     });
     Some(case)
 }

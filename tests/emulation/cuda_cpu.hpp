@@ -1,9 +1,9 @@
 // CUDA C on a CPU, for tests: the words that emitted kernels use, with the meaning that CUDA gives them.
 //
-// Include this before the text of a kernel, and the text compiles as C++17. It takes the place of the prelude (it defines
-// SG_PRELUDE), so that what reaches the machine through inline PTX on a GPU is done here by the helpers below,
-// which have the same names and signatures. A kernel is launched with emu::launch; see cuda_cpu/block.hpp for what is
-// detected in a block, cuda_cpu/memory.hpp for arrays whose bounds are watched.
+// Include this before the text of a kernel, and the text compiles as C++17. It takes the place of the preludes (it defines
+// SG_PRELUDE and SG_PRELUDE_HALF), so that what reaches the machine through inline PTX on a GPU is done here by helpers
+// of the same names and signatures. A kernel is launched with emu::launch; see cuda_cpu/block.hpp for what is
+// detected in a block, cuda_cpu/memory.hpp for arrays whose bounds are watched, cuda_cpu/half.hpp for numbers of 16 bits.
 //
 // Not covered: function-local `__shared__` arrays are not poisoned between blocks (dynamic shared memory is), and races
 // are found by running threads in two extreme orders, not by watching every access.
@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "cuda_cpu/block.hpp"
+#include "cuda_cpu/half.hpp"
 
 #define __global__
 #define __device__
@@ -27,6 +28,13 @@
 #define __constant__ static
 
 #define __syncthreads() emu::barrier(__LINE__)
+
+/// Threads run one at a time, so nothing comes between.
+inline unsigned long long atomicMin(unsigned long long* at, unsigned long long value) {
+  const unsigned long long before = *at;
+  if (value < before) *at = value;
+  return before;
+}
 
 // --- operations of a warp --------------------------------------------------------------------------------------------
 // Called through an object, so that a lane knows at which line it waits: lanes that meet at different lines are a fault.

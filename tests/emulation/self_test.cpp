@@ -21,10 +21,29 @@ struct Arrays {
   }
 };
 
+/// Whether poison is no number in f32 and f64, in both formats of 16 bits at either place of a word, and quiet, so that sums
+/// keep it.
+constexpr bool is_nan_everywhere(std::uint32_t poison) {
+  const std::uint32_t low = poison & 0xFFFF, high = poison >> 16;
+  const auto quiet = [](std::uint32_t bits, std::uint32_t exponent, std::uint32_t first) {
+    return (bits & exponent) == exponent && (bits & first) != 0;
+  };
+  return quiet(poison, 0x7F800000, 1 << 22) && quiet(poison, 0x7FF00000, 1 << 19) && (low & 0x7F80) == 0x7F80 &&
+         (low & 0x7F) != 0 && quiet(low, 0x7C00, 1 << 9) && quiet(high, 0x7F80, 1 << 6) && quiet(high, 0x7C00, 1 << 9);
+}
+static_assert(is_nan_everywhere(emu::LATE.poison) && is_nan_everywhere(emu::EARLY.poison), "poison shows in sums");
+
+constexpr bool differ_in_every_byte(std::uint32_t a, std::uint32_t b) {
+  for (int shift = 0; shift < 32; shift += 8)
+    if (((a ^ b) >> shift & 0xFF) == 0) return false;
+  return true;
+}
+static_assert(differ_in_every_byte(emu::LATE.poison, emu::EARLY.poison), "narrow cells of poison differ between the modes");
+
 /// Runs `kernel(in, out)` in a block of N threads, both ways; `want(i)` is what out[i] should be.
 template <class Kernel, class Want> void play(const char* name, Kernel kernel, Want want, int shared_cells = 4 * N) {
   for (bool late : {true, false}) {
-    emu::mode = {late, !late, late};
+    emu::mode = late ? emu::LATE : emu::EARLY;
     Arrays arrays;
     const float* in = arrays.in.as<float>();
     float* out = arrays.out.as<float>();

@@ -98,6 +98,11 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fmaf(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index_t x, index_t nz, index_t ny, index_t nx) {
@@ -106,7 +111,7 @@ __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index
   y = map_y(y, ny);
   x = map_x(x, nx, scale, offset);
   if (scale == 0) return offset;
-  return fmaf(scale, in[(z * ny + y) * nx + x], offset);
+  return beyond(scale, in[(z * ny + y) * nx + x], offset);
 }
 
 // 2 steps of the grid: a block a tile of 8 x 8 x 56 cells, numbered along blockIdx.x, fastest axis first.
@@ -195,10 +200,12 @@ heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t 
         if (scale != 0) {
           value = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
           if (z >= nz - 2 || z < 2 - nz) value = in[(z * ny + y) * nx + x];  // a tap would pass a fixed face
-          value = fmaf(scale, value, offset);
+          value = beyond(scale, value, offset);
         }
+        const index_t cell = (z * ny + y) * nx + x;
         if (left > 0) to[first + lz * PLANE + ly * ROW + lx] = value;
-        else out[(z * ny + y) * nx + x] = value;
+        else if (z >= nz - 2 || z < 2 - nz) out[cell] = in[cell];  // a tap would pass a fixed face
+        else out[cell] = value;
       }
     } else {
 #pragma unroll 1
@@ -306,8 +313,9 @@ heat3d_single(const real* __restrict__ in, real* __restrict__ out, index_t nz, i
         // The value beyond a face is computed as that of the cell inside which it follows.
         const real* const u = from + int(z - z0 + 2) * PLANE + int(y - y0 + 2) * ROW + int(x - x0 + 2);
         real value = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
-        if (z >= nz - 2 || z < 2 - nz) value = in[(z * ny + y) * nx + x];  // a tap would pass a fixed face
-        out[(z * ny + y) * nx + x] = value;
+        const index_t cell = (z * ny + y) * nx + x;
+        if (z >= nz - 2 || z < 2 - nz) out[cell] = in[cell];  // a tap would pass a fixed face
+        else out[cell] = value;
       }
     } else {
 #pragma unroll 1

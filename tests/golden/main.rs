@@ -4,6 +4,10 @@
 //! `STENCILGEN_BLESS=1 cargo test --test golden` writes the texts anew: look at what changed before you keep it. Every
 //! text is compiled by NVRTC; where there is none, that is skipped, or with `STENCILGEN_REQUIRE_NVRTC=1` a failure.
 
+#[path = "../common/draw/mod.rs"]
+#[allow(dead_code, reason = "only the specs are needed here")]
+mod draw;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -148,41 +152,86 @@ fn every_line_is_ascii_and_no_comment_swallows_the_next() {
     }
 }
 
-#[test]
-fn every_text_compiles_for_every_generation_without_spills() {
-    let found = match nvrtc::find(None) {
-        Ok(found) => found,
+/// The compiler, or `None` (told) where there is none.
+fn compiler() -> Option<nvrtc::Found> {
+    match nvrtc::find(None) {
+        Ok(found) => Some(found),
         Err(e) if std::env::var_os("STENCILGEN_REQUIRE_NVRTC").is_some_and(|v| v == "1") => {
             panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
         }
         Err(e) => {
             let _ = writeln!(std::io::stderr(), "skipped: {e}");
-            return;
+            None
         }
+    }
+}
+
+/// The binary of a text.
+fn built(
+    found: &nvrtc::Found,
+    case: &Case,
+    source: &CudaSource,
+    arch: u32,
+) -> Result<Built, String> {
+    let job = Job {
+        source: &source.text,
+        name: &case.name,
+        arch,
+        fast_math: case.spec.fast_math,
+        kind: Kind::Cubin,
     };
-    let jobs: Vec<(String, Spec, CudaSource, u32)> = Case::all()
-        .into_iter()
-        .flat_map(|case| {
-            let (_, source) = case.planned();
-            ARCHS.map(|arch| (case.name.clone(), case.spec.clone(), source.clone(), arch))
-        })
+    let built = job.build(&Store::disabled("every text is compiled"), found);
+    built.map_err(|e| e.to_string())
+}
+
+#[test]
+fn every_text_compiles_for_every_generation_without_spills() {
+    let Some(found) = compiler() else {
+        return;
+    };
+    let cases = Case::all();
+    let jobs: Vec<(&Case, u32)> = cases
+        .iter()
+        .flat_map(|case| ARCHS.map(|arch| (case, arch)))
         .collect();
     let faults: Vec<String> = jobs
         .par_iter()
-        .filter_map(|(name, spec, source, arch)| {
-            let job = Job {
-                source: &source.text,
-                name,
-                arch: *arch,
-                fast_math: spec.fast_math,
-                kind: Kind::Cubin,
+        .filter_map(|(case, arch)| {
+            let (_, source) = case.planned();
+            let fault = match built(&found, case, &source, *arch) {
+                Ok(built) => fault(&built, &source)?,
+                Err(e) => e,
             };
-            let built = job.build(&Store::disabled("every text is compiled"), &found);
-            let fault = match built {
-                Ok(built) => fault(&built, source)?,
-                Err(e) => e.to_string(),
+            Some(format!("{} for sm_{arch}: {fault}", case.name))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+#[ignore = "takes minutes; run it by name before a release and after changes to templates"]
+fn texts_of_drawn_specs_compile() {
+    let Some(found) = compiler() else {
+        return;
+    };
+    let drawn: Vec<(usize, draw::Drawn)> = draw::Draw::new(31).take(300).enumerate().collect();
+    let faults: Vec<String> = drawn
+        .into_par_iter()
+        .filter_map(|(i, drawn)| {
+            let case = Case {
+                name: drawn.origin,
+                spec: drawn.spec,
             };
-            Some(format!("{name} for sm_{arch}: {fault}"))
+            let stencil = case.stencil();
+            // Halos that shared memory does not hold are refused.
+            let plan = Plan::new(&stencil, &Device::assumed()).ok()?;
+            let source = CudaSource::render(&plan, &stencil).expect("a text");
+            let arch = ARCHS[i % ARCHS.len()];
+            let fault = built(&found, &case, &source, arch).err()?;
+            Some(format!(
+                "{} for sm_{arch}: {:?}: {fault}",
+                case.name, case.spec
+            ))
         })
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));

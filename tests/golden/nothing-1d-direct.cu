@@ -63,13 +63,18 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fmaf(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t x, index_t nx) {
   real scale = 1, offset = 0;
   x = map_x(x, nx, scale, offset);
   if (scale == 0) return offset;
-  return fmaf(scale, in[x], offset);
+  return beyond(scale, in[x], offset);
 }
 
 // 1 step: one thread a cell, blocks of 256 cells.

@@ -82,6 +82,11 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n) {
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fmaf(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t y, index_t x, index_t ny, index_t nx) {
@@ -89,7 +94,7 @@ __device__ __noinline__ real outside(const real* in, index_t y, index_t x, index
   y = map_y(y, ny, scale, offset);
   x = map_x(x, nx);
   if (scale == 0) return offset;
-  return fmaf(scale, in[y * nx + x], offset);
+  return beyond(scale, in[y * nx + x], offset);
 }
 
 // 2 steps of the grid: a block a tile of 16 x 57 cells, numbered along blockIdx.x, fastest axis first.
@@ -160,7 +165,7 @@ lopsided(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_
         real value = offset;
         if (scale != 0) {
           value = update0([&](int dy, int dx) { return u[dy * ROW + dx]; });
-          value = fmaf(scale, value, offset);
+          value = beyond(scale, value, offset);
         }
         if (left > 0) to[first + ly * ROW + lx] = value;
         else out[y * nx + x] = value;

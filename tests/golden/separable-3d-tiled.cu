@@ -105,6 +105,11 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fmaf(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index_t x, index_t nz, index_t ny, index_t nx) {
@@ -113,7 +118,7 @@ __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index
   y = map_y(y, ny);
   x = map_x(x, nx, scale, offset);
   if (scale == 0) return offset;
-  return fmaf(scale, in[(z * ny + y) * nx + x], offset);
+  return beyond(scale, in[(z * ny + y) * nx + x], offset);
 }
 
 // 1 step of the grid: a block a tile of 8 x 8 x 31 cells, numbered along blockIdx.x, fastest axis first.
@@ -196,7 +201,7 @@ binomial(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_
         real value = offset;
         if (scale != 0) {
           value = update0([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
-          value = fmaf(scale, value, offset);
+          value = beyond(scale, value, offset);
         }
         to[first + lz * PLANE + ly * ROW + lx] = value;
       }
@@ -255,7 +260,7 @@ binomial(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_
         real value = offset;
         if (scale != 0) {
           value = update1([&](int dz, int dy, int dx) { return u[dz * PLANE + dy * ROW + dx]; });
-          value = fmaf(scale, value, offset);
+          value = beyond(scale, value, offset);
         }
         to[first + lz * PLANE + ly * ROW + lx] = value;
       }

@@ -211,8 +211,10 @@ edges(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t n
         const real* const u = from + int(y - y0 + 2) * ROW + int(x - x0 + 2);
         real value = update1([&](int dy, int dx) { return u[dy * ROW + dx]; });
         if (y < 1 || y >= ny - 1 || x >= nx - 1 || (nx > 1 && x < 2 - nx)) value = in[y * nx + x];  // a tap would pass a fixed face
+        const index_t cell = y * nx + x;
         if (left > 0) to[first + ly * ROW + lx] = value;
-        else out[y * nx + x] = value;
+        else if (y < 1 || y >= ny - 1 || x >= nx - 1 || (nx > 1 && x < 2 - nx)) out[cell] = in[cell];  // a tap would pass a fixed face
+        else out[cell] = value;
       }
     } else {
 #pragma unroll 1
@@ -351,8 +353,9 @@ edges_single(const real* __restrict__ in, real* __restrict__ out, index_t ny, in
         // The value beyond a face is computed as that of the cell inside which it follows.
         const real* const u = from + int(y - y0 + 1) * ROW + int(x - x0 + 1);
         real value = update1([&](int dy, int dx) { return u[dy * ROW + dx]; });
-        if (y < 1 || y >= ny - 1 || x >= nx - 1 || (nx > 1 && x < 2 - nx)) value = in[y * nx + x];  // a tap would pass a fixed face
-        out[y * nx + x] = value;
+        const index_t cell = y * nx + x;
+        if (y < 1 || y >= ny - 1 || x >= nx - 1 || (nx > 1 && x < 2 - nx)) out[cell] = in[cell];  // a tap would pass a fixed face
+        else out[cell] = value;
       }
     } else {
 #pragma unroll 1

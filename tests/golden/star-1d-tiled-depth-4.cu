@@ -70,13 +70,18 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fma(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t x, index_t nx) {
   real scale = 1, offset = 0;
   x = map_x(x, nx, scale, offset);
   if (scale == 0) return offset;
-  return fma(scale, in[x], offset);
+  return beyond(scale, in[x], offset);
 }
 
 // 4 steps of the grid: a block a tile of 1016 cells, numbered along blockIdx.x, fastest axis first.
@@ -130,7 +135,7 @@ diffusion(const real* __restrict__ in, real* __restrict__ out, index_t nx) {
         real value = offset;
         if (scale != 0) {
           value = update0([&](int dx) { return u[dx]; });
-          value = fma(scale, value, offset);
+          value = beyond(scale, value, offset);
         }
         if (left > 0) to[first + lx] = value;
         else out[x] = value;

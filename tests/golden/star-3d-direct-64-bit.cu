@@ -90,6 +90,11 @@ __device__ __forceinline__ index_t map_x(index_t i, index_t n, real& scale, real
   }
   return i;
 }
+// What is not changed stays what it is, a zero with its sign.
+__device__ __forceinline__ real beyond(real scale, real v, real offset) {
+  if (scale == 1 && offset == 0) return v;
+  return fmaf(scale, v, offset);
+}
 
 // The value at a place that may lie outside; the slowest axis maps first.
 __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index_t x, index_t nz, index_t ny, index_t nx) {
@@ -98,7 +103,7 @@ __device__ __noinline__ real outside(const real* in, index_t z, index_t y, index
   y = map_y(y, ny, scale, offset);
   x = map_x(x, nx, scale, offset);
   if (scale == 0) return offset;
-  return fmaf(scale, in[(z * ny + y) * nx + x], offset);
+  return beyond(scale, in[(z * ny + y) * nx + x], offset);
 }
 
 // 1 step: one thread a cell, blocks of 4 x 4 x 32 cells.

@@ -1,5 +1,5 @@
 //! The stages that touch no device: what specs mean and which are refused, plans within their limits, texts that hold
-//! together whatever the name, and the answers of the CPU backend that are known beforehand.
+//! together whatever the name, the answers of the CPU backend that are known beforehand, and views.
 
 mod answers;
 mod axes;
@@ -7,7 +7,9 @@ mod axes;
 #[path = "../common/mod.rs"]
 mod common;
 mod conservation;
+mod limits;
 mod plans;
 mod refusals;
 mod round_trip;
 mod texts;
+mod views;

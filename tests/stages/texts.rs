@@ -130,7 +130,28 @@ fn names_that_cuda_or_the_template_knows_compile_all_the_same() {
             return;
         }
     };
-    let hostile = ["a\0b", "wärme\n", "??/", "\\", "*/ int x; /*", ""];
+    let long = "n".repeat(300);
+    let hostile = [
+        "a\0b",
+        "wärme\n",
+        "??/",
+        "\\",
+        "*/ int x; /*",
+        "",
+        "a;b",
+        "*/",
+        "//",
+        "a\\\nb",
+        "..",
+        "con",
+        "\u{1b}[31m",
+        "for",
+        "float",
+        "threadIdx",
+        "__global__",
+        "a\u{2028}b",
+        &long,
+    ];
     let names: Vec<&str> = TAKEN.split_whitespace().chain(hostile).collect();
     let faults: Vec<String> = names
         .par_iter()

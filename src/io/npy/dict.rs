@@ -6,6 +6,8 @@
 //! thing it recognises without reading is the list that begins a structured dtype, which is
 //! refused whatever it holds.
 
+use crate::text::shown;
+
 /// What the dictionary says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dict {
@@ -50,7 +52,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Dict, String> {
                 .is_some(),
             "fortran_order" => fortran_order.replace(cursor.boolean()?).is_some(),
             "shape" => shape.replace(cursor.tuple()?).is_some(),
-            _ => return Err(format!("unknown key '{key}', expected {KEYS}")),
+            _ => return Err(format!("unknown key '{}', expected {KEYS}", shown(&key))),
         };
         if repeated {
             return Err(format!("key '{key}' appears twice"));
@@ -177,12 +179,17 @@ impl Cursor<'_> {
         }
         if magnitude.len() < digits.len() {
             return Err(format!(
-                "the extent {digits} is negative, expected 0 or more"
+                "the extent {} is negative, expected 0 or more",
+                shown(digits)
             ));
         }
-        digits
-            .parse()
-            .map_err(|_| format!("the extent {digits} does not fit {} bits", usize::BITS))
+        digits.parse().map_err(|_| {
+            format!(
+                "the extent {} does not fit {} bits",
+                shown(digits),
+                usize::BITS
+            )
+        })
     }
 }
 

@@ -6,36 +6,44 @@
 //! for: a file that is too short or too long for its shape is refused with the difference, and a
 //! shape of 2^60 cells in a file of 100 bytes costs nothing.
 //!
-//! Values are decoded in pieces straight into the wanted element type (module `values`):
-//! besides the result there is never more than one piece in memory, except for Fortran order,
-//! which is brought into C order (module `order`) through a second array. Versions 1, 2
-//! and 3 are read, in either byte order, of every real type up to 64 bits; what is written is
-//! little-endian C order in version 1, or 2 where the header is too long for 1.
+//! Values of the wanted element type are read straight into the array, others in pieces (module
+//! `values`): besides the result there is never more than one piece in memory, except for Fortran
+//! order, which is brought into C order through a second array. Versions 1, 2 and 3 are read, in
+//! either byte order, of every real and complex type up to 64 bits a number; what is written is
+//! little-endian C order in version 1, or 2 where the header is too long for 1. NumPy has no
+//! bfloat16: `bf16` is written as 32-bit floats, which hold its values exactly.
+//!
+//! An [`Appender`] writes arrays one after the other into a file that grows.
 
+mod append;
 mod dict;
 mod header;
-mod order;
 #[cfg(test)]
 mod tests;
 mod values;
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::atomic::write_atomically;
+use super::convert::{Tally, index_of};
 use super::{Error, Loaded, open};
-use crate::array::{Array, Data, Element};
+use crate::array::{Array, Element, with_element};
 use crate::dtype::DType;
+use crate::memory;
+use crate::view::{ArrayView, ViewError};
+pub use append::Appender;
+use half::bf16;
 use header::Layout;
-use values::{PIECE, Tally, Target};
+pub(super) use header::stored;
+use values::{Fault, PIECE};
 
 /// What the header of a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Extents, slowest axis first; empty for a single value without axes.
     pub shape: Vec<usize>,
-    /// Element type: "f16", "f32", "f64", "i8" to "i64", "u8" to "u64" or "bool".
+    /// Element type: "f16" to "f64", "i8" to "i64", "u8" to "u64", "c64", "c128" or "bool".
     pub dtype: &'static str,
     /// Whether the first axis is the contiguous one in the file. The shape is the same either way.
     pub fortran_order: bool,
@@ -52,88 +60,120 @@ pub fn read_header(path: &Path) -> Result<Header, Error> {
 
 /// Reads the file into C order and element type `want`.
 ///
+/// Real types round to nearest, half to even, and [`Loaded::converted`] tells how often; integers take exact values only;
+/// complex types take real values with an imaginary part of 0.
+///
 /// # Errors
-/// [`Error`] if the file cannot be read, is damaged, truncated or too long, or holds something
-/// other than real numbers.
+/// [`Error`] if the file cannot be read, is damaged, truncated or too long, or holds something other than numbers;
+/// [`Error::ComplexIntoReal`] if it holds complex numbers and `want` does not; [`Error::DoesNotFit`] if `want` is an
+/// integer type that does not hold a value.
 pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     let (mut file, length) = open(path)?;
-    let layout = header::read(path, &mut file, length)?;
-    match want {
-        DType::F32 => read_values::<f32>(path, &mut file, layout),
-        _ => read_values::<f64>(path, &mut file, layout).map(|l| Loaded {
-            array: l.array.cast(want),
-            ..l
-        }),
-    }
+    read_from(path, &mut file, length, want)
 }
 
-fn read_values<T: Target>(path: &Path, file: &mut File, layout: Layout) -> Result<Loaded, Error> {
+/// Reads a file of `length` bytes.
+pub(super) fn read_from(
+    path: &Path,
+    file: &mut impl Read,
+    length: u64,
+    want: DType,
+) -> Result<Loaded, Error> {
+    let layout = header::read(path, file, length)?;
+    if layout.source.is_complex() && !want.is_complex() {
+        return Err(Error::ComplexIntoReal {
+            path: path.to_path_buf(),
+            source_type: layout.source.name(),
+            wanted: want,
+        });
+    }
+    with_element!(want, T => read_values::<T>(path, file, layout))
+}
+
+fn read_values<T: Element>(
+    path: &Path,
+    file: &mut impl Read,
+    layout: Layout,
+) -> Result<Loaded, Error> {
     let Header {
         shape,
         dtype,
         fortran_order,
     } = layout.header;
     let count = layout.count;
-    let mut values = reserve::<T>(path, &shape, count)?;
-    let mut tally = Tally::default();
+    let no_memory = || Error::out_of_memory::<T>(path, &shape, count);
+    let mut values = memory::reserve(count).ok_or_else(no_memory)?;
+    values.resize(count, T::default());
+    let mut tally = Tally::new(dtype);
     layout
         .source
-        .decode(file, layout.big_endian, count, &mut values, &mut tally)
-        .map_err(Error::system(path, "read its values"))?;
-    if fortran_order {
-        let mut reordered = reserve::<T>(path, &shape, count)?;
-        order::fortran_to_c(&values, &shape, &mut reordered);
-        values = reordered;
-    }
-    let array = Array::new(shape, T::wrap(values)).map_err(|error| Error::NpyHeader {
+        .decode(file, layout.big_endian, &mut values, &mut tally)
+        .map_err(|fault| match fault {
+            Fault::System(cause) => Error::system(path, "read its values")(cause),
+            Fault::Misfit(misfit) => Error::DoesNotFit {
+                path: path.to_path_buf(),
+                index: index_of(misfit.at, &shape, fortran_order),
+                value: misfit.value,
+                wanted: T::DTYPE,
+                remedy: misfit.remedy,
+            },
+        })?;
+    let malformed = |error: &dyn std::error::Error| Error::NpyHeader {
         path: path.to_path_buf(),
         problem: error.to_string(),
-    })?;
+    };
+    let array = if fortran_order && shape.len() > 1 {
+        in_c_order(&values, &shape).map_err(|error| match error {
+            ViewError::Memory { .. } => no_memory(),
+            error => malformed(&error),
+        })?
+    } else {
+        Array::new(shape, T::wrap(values)).map_err(|error| malformed(&error))?
+    };
     Ok(Loaded {
         array,
         source_dtype: dtype.to_string(),
-        converted: tally.message(layout.source, T::DTYPE, count),
+        converted: tally.message(T::DTYPE, count),
         image_depth: None,
     })
 }
 
-fn reserve<T>(path: &Path, shape: &[usize], count: usize) -> Result<Vec<T>, Error> {
-    let mut values = Vec::new();
-    values
-        .try_reserve_exact(count)
-        .map_err(|_| Error::OutOfMemory {
-            path: path.to_path_buf(),
-            shape: shape.to_vec(),
-            bytes: count.saturating_mul(size_of::<T>()),
-        })?;
-    Ok(values)
+/// The values of an array in Fortran order: the first axis is the contiguous one.
+fn in_c_order<T: Element>(values: &[T], shape: &[usize]) -> Result<Array, ViewError> {
+    let mut next = 1usize;
+    let stride = |&extent: &usize| {
+        let stride = next as isize;
+        // Of an array without cells this may overflow, and does not matter.
+        next = next.wrapping_mul(extent);
+        stride
+    };
+    let strides: Vec<isize> = shape.iter().map(stride).collect();
+    ArrayView::new(values, shape, &strides, 0)?.to_array()
 }
 
-/// Writes `array` in its own element type, creating or replacing the file atomically.
+/// Writes `array` in its own element type (`bf16` as 32-bit floats), creating or replacing the file atomically.
 ///
 /// # Errors
 /// [`Error::System`] if it cannot be written; an old file is then as it was.
 pub fn write(path: &Path, array: &Array) -> Result<(), Error> {
-    write_atomically(path, |stream| {
-        stream.write_all(&header::encode(array.shape(), array.dtype()))?;
-        match array.data() {
-            Data::F32(values) => encode(stream, values, |value| value.to_le_bytes()),
-            Data::F64(values) => encode(stream, values, |value| value.to_le_bytes()),
-            _ => Err(std::io::Error::other("not yet")),
-        }
-    })
-    .map_err(Error::system(path, "write it"))
+    write_atomically(path, |stream| write_to(stream, array))
+        .map_err(Error::system(path, "write it"))
 }
 
-fn encode<T: Element, const N: usize>(
-    stream: &mut dyn Write,
-    values: &[T],
-    to_bytes: impl Fn(T) -> [u8; N],
-) -> std::io::Result<()> {
-    let mut bytes = Vec::with_capacity(PIECE.min(values.len()) * N);
+/// Writes what a file of `array` holds.
+pub(super) fn write_to(stream: &mut dyn Write, array: &Array) -> io::Result<()> {
+    stream.write_all(&header::encode(array.shape(), array.dtype()))?;
+    write_values(stream, array)
+}
+
+fn write_values(stream: &mut dyn Write, array: &Array) -> io::Result<()> {
+    let Some(values) = bf16::slice(array) else {
+        return stream.write_all(&array.to_le_bytes());
+    };
+    let mut bytes = Vec::new();
     for piece in values.chunks(PIECE) {
         bytes.clear();
-        bytes.extend(piece.iter().flat_map(|&value| to_bytes(value)));
+        bytes.extend(piece.iter().flat_map(|value| value.to_f32().to_le_bytes()));
         stream.write_all(&bytes)?;
     }
     Ok(())

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::values::PIECE;
 use super::*;
+use crate::array::Data;
+
+mod append;
+mod types;
 
 /// A file that is removed with its directory.
 struct Scratch {
@@ -73,51 +77,6 @@ fn every_version_reads_the_same() {
 }
 
 #[test]
-fn every_type_is_read_in_either_byte_order() {
-    let cases: [(&str, &str, &[u8], f64); 12] = [
-        ("b1", "bool", &[1], 1.0),
-        ("i1", "i8", &[0xfe], -2.0),
-        ("i2", "i16", &[0xff, 0xfe], -2.0),
-        ("i4", "i32", &[0xff, 0xff, 0xff, 0xfe], -2.0),
-        (
-            "i8",
-            "i64",
-            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe],
-            -2.0,
-        ),
-        ("u1", "u8", &[200], 200.0),
-        ("u2", "u16", &[1, 2], 258.0),
-        ("u4", "u32", &[1, 0, 0, 2], 16_777_218.0),
-        (
-            "u8",
-            "u64",
-            &[0x80, 0, 0, 0, 0, 0, 0, 0],
-            9_223_372_036_854_775_808.0,
-        ),
-        ("f2", "f16", &[0x3e, 0x00], 1.5),
-        ("f4", "f32", &[0xc0, 0x20, 0, 0], -2.5),
-        ("f8", "f64", &[0x3f, 0xf8, 0, 0, 0, 0, 0, 0], 1.5),
-    ];
-    for (code, name, big_endian, expected) in cases {
-        let mut little_endian = big_endian.to_vec();
-        little_endian.reverse();
-        let files = [(">", big_endian), ("<", &little_endian)];
-        for (order, bytes) in files {
-            for want in [DType::F32, DType::F64] {
-                let file = plain(&format!("{order}{code}"), "(1, 1)", bytes);
-                let loaded = load(&file, want).unwrap();
-                assert_eq!(loaded.array.dtype(), want);
-                assert_eq!(loaded.array.to_f64(), [expected], "{order}{code}");
-                assert_eq!(loaded.source_dtype, name);
-                let message = format!("{name} values converted to {want} (exact)");
-                let expected = (name != want.to_string()).then_some(message);
-                assert_eq!(loaded.converted, expected);
-            }
-        }
-    }
-}
-
-#[test]
 fn fortran_order_becomes_c_order_and_the_shape_stays() {
     let text = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n";
     let scratch = scratch(&file(1, text, &[1, 4, 2, 5, 3, 6]));
@@ -131,38 +90,6 @@ fn fortran_order_becomes_c_order_and_the_shape_stays() {
     let array = read(&scratch.path, DType::F32).unwrap().array;
     assert_eq!(array.shape(), [2, 3]);
     assert_eq!(array.to_f64(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-}
-
-#[test]
-fn values_that_do_not_survive_a_conversion_are_counted() {
-    let message = |descr: &str, values: &[u8], count: usize, want| {
-        let loaded = load(&plain(descr, &format!("({count},)"), values), want).unwrap();
-        loaded.converted.unwrap()
-    };
-    let integers = [1i32 << 24, (1 << 24) + 1, -(1 << 24) - 1, i32::MIN].map(i32::to_le_bytes);
-    assert_eq!(
-        message("<i4", &integers.concat(), 4, DType::F32),
-        "i32 values rounded to f32 (2 of 4 were not exactly representable)"
-    );
-    let long = [i64::MIN, i64::MAX, (1 << 53) + 2].map(i64::to_le_bytes);
-    assert_eq!(
-        message("<i8", &long.concat(), 3, DType::F64),
-        "i64 values rounded to f64 (1 of 3 were not exactly representable)"
-    );
-    let doubles = [0.1, 0.5, f64::NAN, f64::INFINITY, -1e300, 1e-300].map(f64::to_le_bytes);
-    assert_eq!(
-        message("<f8", &doubles.concat(), 6, DType::F32),
-        "f64 values rounded to f32 (3 of 6 were not exactly representable, \
-         1 of these lay beyond its range and became infinite)"
-    );
-}
-
-#[test]
-fn a_64_bit_integer_is_rounded_once_on_its_way_to_f32() {
-    // Through f64 it would become the tie 2^60 + 2^36 and then 2^60.
-    let value = (1u64 << 60) + (1 << 36) + 1;
-    let loaded = load(&plain("<u8", "(1,)", &value.to_le_bytes()), DType::F32).unwrap();
-    assert_eq!(loaded.array.to_f64(), [((1u64 << 60) + (1 << 37)) as f64]);
 }
 
 #[test]
@@ -231,13 +158,14 @@ fn a_file_cut_anywhere_is_refused_and_says_what_is_missing() {
 #[test]
 fn bytes_behind_the_values_are_refused_and_counted() {
     let error = refusal(&plain("<f4", "(3,)", &[7; 14]));
-    let expected = "2 bytes too many: shape [3] of f32 needs 12 bytes, found 14";
-    assert!(error.to_string().ends_with(expected), "{error}");
+    let expected =
+        "2 bytes too many: shape [3] of f32 needs 12 bytes, found 14; a run that was stopped";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 #[test]
 fn shapes_that_no_file_could_hold_are_refused_without_memory() {
-    let huge = refusal(&plain("<f4", "(1073741824, 1073741824)", &[]));
+    let huge = refusal(&plain("<f4", "(1073741824, 536870912)", &[]));
     assert!(matches!(huge, Error::Truncated { .. }), "{huge}");
     for shape in [
         "(4294967296, 4294967296)",
@@ -267,30 +195,6 @@ fn a_header_length_that_lies_is_refused() {
     assert!(matches!(refusal(&bytes), Error::Truncated { .. }));
     let error = refusal(&file(2, &" ".repeat(2 << 20), &[]));
     assert!(error.to_string().contains("2097152 bytes long"), "{error}");
-}
-
-#[test]
-fn types_that_are_no_real_numbers_are_refused_with_a_remedy() {
-    for (descr, kind) in [
-        ("<c8", "complex"),
-        ("|O", "Python objects, pickled"),
-        ("|V12", "structured records"),
-        ("|S5", "text"),
-        ("<U3", "text"),
-        ("<M8[ns]", "dates or time spans"),
-        ("<f16", "extended precision"),
-        ("<q8", "unknown"),
-        ("", "unknown"),
-        ("\u{e9}4", "unknown"),
-    ] {
-        match refusal(&plain(descr, "(1,)", &[0; 16])) {
-            Error::NpyDtype { kind: found, .. } => assert_eq!(found, kind, "{descr}"),
-            error => panic!("{descr}: {error}"),
-        }
-    }
-    let text = "{'descr': [('gr\u{f6}\u{df}e', '<f4')], 'fortran_order': False, 'shape': (1,), }";
-    let message = refusal(&file(3, text, &[0; 4])).to_string();
-    assert!(message.contains("structured records"), "{message}");
 }
 
 #[test]

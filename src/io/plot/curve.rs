@@ -5,7 +5,7 @@
 //! cells the envelope shows every extreme, at the cost of one look at each.
 
 use super::canvas::{Canvas, Color, GRAY, MARK, TEXT_HEIGHT, text_width};
-use super::{Range, label};
+use super::{Range, label, shown};
 use crate::array::Element;
 
 const WIDTH: usize = 800;
@@ -53,8 +53,8 @@ pub(super) fn draw<T: Element>(values: &[T]) -> (Canvas, Option<Range>) {
 
     let mut spans = vec![Span::default(); columns.len()];
     let mut previous = None;
-    for (cell, value) in values.iter().enumerate() {
-        let value = value.to_f64();
+    for (cell, &value) in values.iter().enumerate() {
+        let value = shown(value);
         let here = x(cell);
         if !value.is_finite() {
             if let Some(span) = spans.get_mut(here.round() as usize) {

@@ -1,7 +1,7 @@
 //! Two axes as a map of colours, with a colour bar.
 
 use super::canvas::{Canvas, Color, GRAY, MARK, TEXT_HEIGHT, text_width};
-use super::{Range, label};
+use super::{Range, label, shown};
 use crate::array::Element;
 
 /// The longer side has at least so many pixels.
@@ -100,7 +100,7 @@ impl Grid {
                     let in_band = (band.len() / nx) as f64;
                     let weight = 1.0 / (in_band * block.len() as f64);
                     // Weighted before it is summed, so that large values do not overflow.
-                    *sum += block.iter().map(|v| v.to_f64() * weight).sum::<f64>();
+                    *sum += block.iter().map(|&v| shown(v) * weight).sum::<f64>();
                 }
             }
             means.append(&mut sums);

@@ -7,6 +7,8 @@
 //! factors, so that cells stay squares with sharp edges; large ones are reduced by averaging blocks,
 //! where one non-finite value marks its whole block: it is what one looks for.
 //!
+//! Of complex values the modulus is drawn.
+//!
 //! A plot shows, it does not measure: it is scaled to its own extremes, which are handed back.
 
 mod canvas;
@@ -59,6 +61,26 @@ pub fn plot(path: &Path, array: &Array) -> Result<Plotted, Error> {
     })
 }
 
+/// Whether an array of this shape can be drawn into `path`: asked before long work, so that it is not done in vain.
+///
+/// # Errors
+/// As [`plot()`], and [`Error::PlotFormat`] if the name is not that of a PNG.
+pub fn check_target(path: &Path, shape: &[usize]) -> Result<(), Error> {
+    let extension = path.extension().unwrap_or_default();
+    if !extension.eq_ignore_ascii_case("png") {
+        return Err(Error::PlotFormat {
+            path: path.to_path_buf(),
+        });
+    }
+    if !(1..=3).contains(&shape.len()) || shape.contains(&0) {
+        return Err(Error::PlotShape {
+            path: path.to_path_buf(),
+            shape: shape.to_vec(),
+        });
+    }
+    Ok(())
+}
+
 fn draw<T: Element>(values: &[T], shape: &[usize]) -> Option<(Canvas, Option<Range>)> {
     if values.is_empty() {
         return None;
@@ -74,6 +96,15 @@ fn draw<T: Element>(values: &[T], shape: &[usize]) -> Option<(Canvas, Option<Ran
     }
 }
 
+/// What is drawn of a value: itself, or the modulus of a complex one.
+fn shown<T: Element>(value: T) -> f64 {
+    if T::DTYPE.is_complex() {
+        value.to_complex().abs()
+    } else {
+        value.to_f64()
+    }
+}
+
 /// The finite values' extremes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
@@ -86,7 +117,7 @@ impl Range {
     fn of<T: Element>(values: &[T]) -> Option<Range> {
         values
             .iter()
-            .map(|value| value.to_f64())
+            .map(|&value| shown(value))
             .filter(|value| value.is_finite())
             .fold(None, |range, value| {
                 let (min, max) =

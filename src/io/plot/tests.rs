@@ -135,3 +135,16 @@ fn arrays_that_show_nothing_are_refused() {
     }
     assert!(!path.exists());
 }
+
+#[test]
+fn of_complex_values_the_modulus_is_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("plot.png");
+    let values = [(3.0, 4.0), (-1.0, 0.0), (0.0, -2.0), (0.0, 1.0)];
+    let values = values.map(|(re, im)| crate::Complex::new(re, im)).to_vec();
+    for shape in [vec![2, 2], vec![4]] {
+        let array = Array::new(shape, Data::C64(values.clone())).unwrap();
+        let plotted = plot(&path, &array).unwrap();
+        assert_eq!((plotted.min, plotted.max), (Some(1.0), Some(5.0)));
+    }
+}

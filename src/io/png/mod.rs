@@ -5,8 +5,9 @@
 //! 255 in all of them. A colour image is refused and not converted: there are several ways to do
 //! it, and the stencil's result depends on which.
 //!
-//! Storing rounds half to even and clamps to the range; NaN, which no image can hold, becomes 0.
-//! How often either happened is handed back.
+//! An image is read into every element type, as an npy file is: integer types take it only if they
+//! hold all its values. Storing rounds half to even and clamps to the range; NaN, which no image can
+//! hold, becomes 0. How often either happened is handed back. Complex values are no image.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -15,9 +16,12 @@ use std::path::Path;
 use ::png::{BitDepth, ColorType, Decoder, Encoder, EncodingError, Info, Reader, Transformations};
 
 use super::atomic::write_atomically;
+use super::convert::{Misfit, Tally, convert};
 use super::{Error, Loaded, open};
-use crate::array::{Array, Data, Element, with_element};
+use crate::array::{Array, Element, cell_count, with_element};
+use crate::bytes;
 use crate::dtype::DType;
+use crate::memory;
 
 /// No deflate stream expands by more than this, nor does a PNG.
 const LARGEST_EXPANSION: u64 = 1032;
@@ -33,11 +37,27 @@ pub enum Depth {
 }
 
 impl Depth {
+    /// The depth for values of this type where nothing else tells: 16 bits for `u16`, else 8.
+    pub fn of(dtype: DType) -> Self {
+        match dtype {
+            DType::U16 => Depth::Sixteen,
+            _ => Depth::Eight,
+        }
+    }
+
     /// The value of white.
     pub fn max(self) -> u16 {
         match self {
             Depth::Eight => u8::MAX.into(),
             Depth::Sixteen => u16::MAX,
+        }
+    }
+
+    /// Bytes of a pixel.
+    fn bytes(self) -> usize {
+        match self {
+            Depth::Eight => 1,
+            Depth::Sixteen => 2,
         }
     }
 }
@@ -60,10 +80,12 @@ pub fn read_shape(path: &Path) -> Result<Vec<usize>, Error> {
     Ok(shape_of(reader.info()))
 }
 
-/// Reads a grayscale image into element type `want` (always exact).
+/// Reads a grayscale image into element type `want`, as [`npy::read`](super::npy::read) does: complex types with an
+/// imaginary part of 0.
 ///
 /// # Errors
-/// [`Error`] if the file is damaged or truncated, or the image is not grayscale.
+/// [`Error`] if the file is damaged or truncated, or the image is not grayscale; [`Error::DoesNotFit`] if `want` is an
+/// integer type that does not hold a value.
 pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     let (mut reader, file_bytes) = decoder(path)?;
     let (width, height) = (reader.info().width, reader.info().height);
@@ -79,15 +101,7 @@ pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     if size as u64 > file_bytes.saturating_mul(LARGEST_EXPANSION) {
         return Err(implausible());
     }
-    let mut bytes = Vec::new();
-    if bytes.try_reserve_exact(size).is_err() {
-        return Err(Error::OutOfMemory {
-            path: path.to_path_buf(),
-            shape,
-            bytes: size,
-        });
-    }
-    bytes.resize(size, 0);
+    let mut bytes = zeros::<u8>(path, &shape, size)?;
     let damaged = |cause| Error::PngDecode {
         path: path.to_path_buf(),
         cause,
@@ -96,22 +110,47 @@ pub fn read(path: &Path, want: DType) -> Result<Loaded, Error> {
     // The checksums behind the pixels and the end marker are read only by this.
     reader.finish().map_err(damaged)?;
 
-    let rows = bytes.chunks_exact(frame.line_size.max(1));
-    let data = with_element!(want, T => samples::<T>(rows, width as usize, bits));
+    let count = cell_count(&shape).ok_or_else(implausible)?;
     let (depth, source_dtype) = match bits {
         BitDepth::Sixteen => (Depth::Sixteen, "u16"),
         _ => (Depth::Eight, "u8"),
     };
-    let described = match bits {
-        BitDepth::Sixteen | BitDepth::Eight => format!("{source_dtype} values"),
-        _ => format!("{}-bit values scaled to 0..255 and", bits as u8),
+    let mut tally = Tally::new(source_dtype);
+    let rows = bytes.chunks_exact_mut(frame.line_size.max(1));
+    let data = with_element!(want, T => {
+        let mut values = zeros::<T>(path, &shape, count)?;
+        let target = values.chunks_exact_mut(width.max(1) as usize);
+        for (y, (row, target)) in rows.zip(target).enumerate() {
+            samples(row, bits, target, &mut tally).map_err(|misfit| Error::DoesNotFit {
+                path: path.to_path_buf(),
+                index: vec![y, misfit.at],
+                value: misfit.value,
+                wanted: want,
+                remedy: misfit.remedy,
+            })?;
+        }
+        T::wrap(values)
+    });
+    let converted = match bits {
+        BitDepth::Sixteen | BitDepth::Eight => tally.message(want, count),
+        _ => {
+            let scaled = format!("{}-bit values scaled to 0..255 and", bits as u8);
+            Some(tally.describe(&scaled, want, count))
+        }
     };
     Ok(Loaded {
         array: Array::new(shape, data).map_err(|_| implausible())?,
         source_dtype: source_dtype.to_string(),
-        converted: Some(format!("{described} converted to {want} (exact)")),
+        converted,
         image_depth: Some(depth),
     })
+}
+
+fn zeros<T: Element>(path: &Path, shape: &[usize], count: usize) -> Result<Vec<T>, Error> {
+    let mut values =
+        memory::reserve(count).ok_or_else(|| Error::out_of_memory::<T>(path, shape, count))?;
+    values.resize(count, T::default());
+    Ok(values)
 }
 
 /// A decoder past the header of a grayscale image, and the file's length.
@@ -144,54 +183,51 @@ fn shape_of(info: &Info) -> Vec<usize> {
     vec![info.height as usize, info.width as usize]
 }
 
-fn samples<'a, T: Element>(
-    rows: impl Iterator<Item = &'a [u8]>,
-    width: usize,
+/// Converts the pixels of a row, of which there are as many as cells.
+fn samples<T: Element>(
+    row: &mut [u8],
     bits: BitDepth,
-) -> Data {
-    let mut values = Vec::new();
-    for row in rows {
-        match bits {
-            BitDepth::Sixteen => {
-                let (pairs, _) = row.as_chunks::<2>();
-                let wide = pairs.iter().map(|&pair| u16::from_be_bytes(pair));
-                values.extend(wide.map(|value| T::from_f64(value.into())));
+    target: &mut [T],
+    tally: &mut Tally,
+) -> Result<(), Misfit> {
+    match bits {
+        BitDepth::Sixteen => {
+            if cfg!(target_endian = "little") {
+                bytes::reverse(2, row);
             }
-            _ => {
-                // The leftmost pixel is in the high bits; a row ends on a whole byte.
-                let bits = bits as u8;
-                let mask = u8::MAX >> (8 - bits);
-                let scale = u8::MAX / mask;
-                let pixels = row.iter().flat_map(|&byte| {
-                    let shifts = (0..8 / bits).rev().map(move |pixel| pixel * bits);
-                    shifts.map(move |shift| ((byte >> shift) & mask) * scale)
-                });
-                values.extend(pixels.take(width).map(|value| T::from_f64(value.into())));
-            }
+            convert::<u16, T>(row, target, tally)
+        }
+        BitDepth::Eight => convert::<u8, T>(row, target, tally),
+        _ => {
+            // The leftmost pixel is in the high bits; a row ends on a whole byte.
+            let bits = bits as u8;
+            let mask = u8::MAX >> (8 - bits);
+            let scale = u8::MAX / mask;
+            let pixels = row.iter().flat_map(|&byte| {
+                let shifts = (0..8 / bits).rev().map(move |pixel| pixel * bits);
+                shifts.map(move |shift| ((byte >> shift) & mask) * scale)
+            });
+            let pixels: Vec<u8> = pixels.collect();
+            convert::<u8, T>(&pixels, target, tally)
         }
     }
-    T::wrap(values)
 }
 
 /// Stores an array of two axes as a grayscale image.
 ///
 /// # Errors
-/// [`Error::PngShape`] if it has not two axes or an extent is 0 or above 2^31 - 1;
-/// [`Error::System`] if it cannot be written. An old file is then as it was.
+/// [`Error::PngShape`] if it has not two axes or an extent is 0 or above 2^31 - 1; [`Error::PngComplex`] if its values are
+/// complex; [`Error::System`] if it cannot be written. An old file is then as it was.
 pub fn write(path: &Path, array: &Array, depth: Depth) -> Result<Stored, Error> {
-    let not_an_image = || Error::PngShape {
-        path: path.to_path_buf(),
-        shape: array.shape().to_vec(),
-    };
-    let &[height, width] = array.shape() else {
-        return Err(not_an_image());
-    };
-    let (Some(height), Some(width)) = (side(height), side(width)) else {
-        return Err(not_an_image());
-    };
+    let [width, height] = size_of_image(path, array.shape(), array.dtype())?;
     let mut stored = Stored::default();
-    let bytes = with_element!(array.dtype(), T => {
-        quantize(T::slice(array).unwrap_or_default(), depth, &mut stored)
+    let mut bytes = zeros::<u8>(
+        path,
+        array.shape(),
+        array.len().saturating_mul(depth.bytes()),
+    )?;
+    with_element!(array.dtype(), T => {
+        quantize(T::slice(array).unwrap_or_default(), depth, &mut bytes, &mut stored)
     });
     let bits = match depth {
         Depth::Eight => BitDepth::Eight,
@@ -201,9 +237,22 @@ pub fn write(path: &Path, array: &Array, depth: Depth) -> Result<Stored, Error> 
     Ok(stored)
 }
 
-/// Whether an array of this shape is an image.
-pub(super) fn holds(shape: &[usize]) -> bool {
-    shape.len() == 2 && shape.iter().all(|&n| side(n).is_some())
+/// The `[width, height]` of an array as an image, if it can be one.
+pub(super) fn size_of_image(path: &Path, shape: &[usize], dtype: DType) -> Result<[u32; 2], Error> {
+    if dtype.is_complex() {
+        return Err(Error::PngComplex {
+            path: path.to_path_buf(),
+            dtype,
+        });
+    }
+    let size = match *shape {
+        [height, width] => side(width).zip(side(height)),
+        _ => None,
+    };
+    size.map(<[u32; 2]>::from).ok_or_else(|| Error::PngShape {
+        path: path.to_path_buf(),
+        shape: shape.to_vec(),
+    })
 }
 
 fn side(extent: usize) -> Option<u32> {
@@ -211,21 +260,20 @@ fn side(extent: usize) -> Option<u32> {
     u32::try_from(side).ok()
 }
 
-fn quantize<T: Element>(values: &[T], depth: Depth, stored: &mut Stored) -> Vec<u8> {
+fn quantize<T: Element>(values: &[T], depth: Depth, bytes: &mut [u8], stored: &mut Stored) {
     let max = f64::from(depth.max());
-    let mut quantized = |value: &T| {
+    for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(depth.bytes())) {
         let value = value.to_f64().round_ties_even();
         stored.nan += usize::from(value.is_nan());
         stored.clamped += usize::from(value < 0.0 || value > max);
         // NaN passes the clamp and converts to 0.
-        value.clamp(0.0, max) as u16
-    };
-    match depth {
-        Depth::Eight => values.iter().map(|value| quantized(value) as u8).collect(),
-        Depth::Sixteen => values
-            .iter()
-            .flat_map(|value| quantized(value).to_be_bytes())
-            .collect(),
+        let pixel = value.clamp(0.0, max) as u16;
+        // Of 8 bits the lower byte.
+        let [high, low] = pixel.to_be_bytes();
+        match bytes {
+            [byte] => *byte = low,
+            bytes => bytes.copy_from_slice(&[high, low]),
+        }
     }
 }
 

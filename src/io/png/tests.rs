@@ -1,4 +1,5 @@
 use super::*;
+use crate::array::Data;
 
 fn in_directory(test: impl FnOnce(&Path)) {
     let directory = tempfile::tempdir().unwrap();
@@ -150,6 +151,68 @@ fn only_non_empty_arrays_of_two_axes_become_images() {
             let error = write(path, &array, Depth::Eight).unwrap_err();
             assert!(matches!(error, Error::PngShape { .. }), "{error}");
             assert!(!path.exists());
+        });
+    }
+}
+
+#[test]
+fn an_image_is_read_into_every_type_that_holds_it_and_refused_by_the_others() {
+    in_directory(|path| {
+        let array = Array::new(vec![2, 2], Data::U16(vec![0, 1, 2, 300])).unwrap();
+        write(path, &array, Depth::Sixteen).unwrap();
+        for want in DType::ALL {
+            match read(path, want) {
+                Ok(loaded) => {
+                    assert_eq!(loaded.array, array.clone().cast(want));
+                    let same = want == DType::U16;
+                    let message = format!("u16 values converted to {want} (exact)");
+                    assert_eq!(loaded.converted, (!same).then_some(message));
+                }
+                Err(error) => {
+                    assert!(matches!(want, DType::U8 | DType::I8));
+                    let expected = format!(
+                        "cell [1, 1] holds 300, which {want} does not: choose dtype u16, i32, f32 or f64"
+                    );
+                    assert!(error.to_string().ends_with(&expected), "{error}");
+                }
+            }
+        }
+        let array = Array::new(vec![1, 1], Data::U16(vec![65_535])).unwrap();
+        write(path, &array, Depth::Sixteen).unwrap();
+        let message = read(path, DType::F16).unwrap().converted.unwrap();
+        assert!(message.contains("1 of 1 were not exactly representable, 1 of these lay beyond"));
+        image(path, [2, 1], ColorType::Grayscale, BitDepth::Four, &[0x0f]);
+        let message = read(path, DType::U8).unwrap().converted.unwrap();
+        assert_eq!(
+            message,
+            "4-bit values scaled to 0..255 and converted to u8 (exact)"
+        );
+        let error = read(path, DType::I8).unwrap_err().to_string();
+        assert!(error.contains("cell [0, 1] holds 255"), "{error}");
+    });
+}
+
+#[test]
+fn every_real_type_is_stored_and_a_complex_one_refused() {
+    for dtype in DType::ALL {
+        in_directory(|path| {
+            let values = Data::F64(vec![0.0, 1.0, 100.0, 127.0]);
+            let array = Array::new(vec![1, 4], values).unwrap().cast(dtype);
+            let written = write(path, &array, Depth::of(dtype));
+            if dtype.is_complex() {
+                let error = written.unwrap_err().to_string();
+                assert!(error.contains("write .npy instead"), "{error}");
+                assert!(!path.exists());
+                return;
+            }
+            assert_eq!(written.unwrap(), Stored::default());
+            let loaded = read(path, dtype).unwrap();
+            assert_eq!(loaded.array, array);
+            let expected = match dtype {
+                DType::U16 => Depth::Sixteen,
+                _ => Depth::Eight,
+            };
+            assert_eq!(loaded.image_depth, Some(expected));
         });
     }
 }

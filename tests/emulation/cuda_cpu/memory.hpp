@@ -3,8 +3,9 @@
 // A `Guarded` piece of memory lies between two zones that no instruction may touch, and touches one of them with its end
 // or with its start (the mode of the run says which; whoever runs a kernel in both modes has both sides watched to the
 // byte). A touch is a signal, which becomes a fault of the launch with the array's name and the distance. The few bytes
-// between the piece and the other zone, and the piece itself before anybody writes to it, hold POISON: a NaN in f32 as in f64,
-// with a payload that no computation makes by itself.
+// between the piece and the other zone, and the piece itself before anybody writes to it, hold poison: a NaN in every
+// floating-point type, with a payload that no computation makes by itself. A whole number may be the same by chance, so
+// the two modes have poisons of which no byte is the same: what is made of poison differs between them.
 #pragma once
 
 #include <cstdarg>
@@ -20,7 +21,6 @@
 
 namespace emu {
 
-constexpr std::uint32_t POISON = 0x7FFDEAD5;       // every word of poisoned memory
 constexpr std::size_t GUARD_BYTES = 64 << 20;      // address space only; no memory stands behind it
 constexpr std::size_t ALIGNMENT = 16;              // what vector accesses and asynchronous copies may count on
 
@@ -29,8 +29,10 @@ struct Mode {
   bool at_end;      // arrays end (rather than start) at a forbidden zone
   bool descending;  // blocks and threads run in descending (rather than ascending) order
   bool late;        // asynchronous copies land when they are waited for (rather than at once)
+  std::uint32_t poison;  // every word of poisoned memory
 };
-inline Mode mode = {true, false, true};
+constexpr Mode LATE = {true, false, true, 0x7FFDFFAD}, EARLY = {false, true, false, 0xFFFE7FDB};
+inline Mode mode = LATE;
 
 /// The first fault of the launch, empty if there is none.
 inline std::string fault;
@@ -47,14 +49,14 @@ inline void note_fault(const char* format, ...) {
 
 inline void poison(void* start, std::size_t bytes) {
   unsigned char* at = static_cast<unsigned char*>(start);
-  for (std::size_t i = 0; i < bytes; i += sizeof POISON)
-    memcpy(at + i, &POISON, bytes - i < sizeof POISON ? bytes - i : sizeof POISON);
+  for (std::size_t i = 0; i < bytes; i += sizeof mode.poison)
+    memcpy(at + i, &mode.poison, bytes - i < sizeof mode.poison ? bytes - i : sizeof mode.poison);
 }
 
 inline bool is_poison(const void* start, std::size_t bytes) {
   const unsigned char* at = static_cast<const unsigned char*>(start);
-  for (std::size_t i = 0; i < bytes; i += sizeof POISON)
-    if (memcmp(at + i, &POISON, bytes - i < sizeof POISON ? bytes - i : sizeof POISON) != 0) return false;
+  for (std::size_t i = 0; i < bytes; i += sizeof mode.poison)
+    if (memcmp(at + i, &mode.poison, bytes - i < sizeof mode.poison ? bytes - i : sizeof mode.poison) != 0) return false;
   return true;
 }
 
@@ -108,7 +110,7 @@ class Guarded {
     if (!is_poison(open_, before)) note_fault("a write before the start of `%s`", name_);
     // Poison is laid in words from the start; what follows the piece may begin within one.
     for (std::size_t i = before + bytes_; i < open_bytes_; i++)
-      if (open_[i] != reinterpret_cast<const char*>(&POISON)[i % sizeof POISON])
+      if (open_[i] != reinterpret_cast<const char*>(&mode.poison)[i % sizeof mode.poison])
         note_fault("a write past the end of `%s`", name_);
   }
 

@@ -30,6 +30,13 @@ pub fn all() -> Vec<Way> {
     ways
 }
 
+/// Those with tiles of 4.
+pub fn of_side_4() -> Vec<Way> {
+    let mut ways = all();
+    ways.retain(|way| way.side == 4);
+    ways
+}
+
 impl Way {
     pub fn schedule(self, rank: usize) -> Schedule {
         self.with_tile(vec![self.side; rank])
@@ -41,6 +48,15 @@ impl Way {
             tile: Some(tile),
             temporal_depth: Some(self.depth),
             threads: None,
+        }
+    }
+
+    /// `direct`, or `tiled` so many steps deep, with tiles of 8.
+    pub fn new(strategy: Strategy, depth: usize) -> Self {
+        Self {
+            strategy,
+            depth,
+            side: 8,
         }
     }
 

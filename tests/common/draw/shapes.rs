@@ -1,8 +1,9 @@
-//! Stencils of every kind, with random weights.
+//! Stencils of every kind.
 
 use serde_json::{Value, json};
 
 use super::random::Random;
+use super::weights::Weights;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
@@ -47,23 +48,12 @@ impl Kind {
     ];
 }
 
-/// `n` weights, small enough together that values stay of a size over several steps; now and then an exact zero.
-fn weights(n: usize, taps: usize, random: &mut Random) -> Vec<f64> {
-    (0..n)
-        .map(|_| {
-            if random.below(8) == 0 {
-                0.0
-            } else {
-                2.5 * random.unit() / taps as f64
-            }
-        })
-        .collect()
-}
-
-fn nested(extents: &[usize], taps: usize, random: &mut Random) -> Value {
+fn nested(extents: &[usize], taps: usize, weights: Weights, random: &mut Random) -> Value {
     match extents {
-        [n] => json!(weights(*n, taps, random)),
-        [n, inner @ ..] => (0..*n).map(|_| nested(inner, taps, random)).collect(),
+        [n] => json!(weights.list(*n, taps, random)),
+        [n, inner @ ..] => (0..*n)
+            .map(|_| nested(inner, taps, weights, random))
+            .collect(),
         [] => Value::Null,
     }
 }
@@ -75,24 +65,25 @@ fn origins(extents: &[usize], random: &mut Random) -> Vec<i64> {
         .collect()
 }
 
-fn a_box(extents: Vec<usize>, operation: &str, random: &mut Random) -> Value {
+fn a_box(extents: Vec<usize>, operation: &str, weights: Weights, random: &mut Random) -> Value {
     let taps = extents.iter().product();
     json!({
         "shape": "box",
-        "weights": nested(&extents, taps, random),
+        "weights": nested(&extents, taps, weights, random),
         "origin": origins(&extents, random),
         "operation": operation,
     })
 }
 
-fn star(radius: usize, lengths: &[usize], random: &mut Random) -> Value {
+fn star(radius: usize, lengths: &[usize], weights: Weights, random: &mut Random) -> Value {
     let taps = 2 * radius * lengths.len() + 1;
-    let arms: Vec<Vec<f64>> = lengths.iter().map(|&n| weights(n, taps, random)).collect();
-    json!({"shape": "star", "radius": radius, "center": random.unit(), "arms": arms})
+    let arms = lengths.iter().map(|&n| weights.list(n, taps, random));
+    let arms: Vec<Vec<Value>> = arms.collect();
+    json!({"shape": "star", "radius": radius, "center": weights.one(2, random), "arms": arms})
 }
 
-fn points(offsets: Vec<Vec<i64>>, random: &mut Random) -> Value {
-    let weights = weights(offsets.len(), offsets.len(), random);
+fn points(offsets: Vec<Vec<i64>>, weights: Weights, random: &mut Random) -> Value {
+    let weights = weights.list(offsets.len(), offsets.len(), random);
     let points: Vec<Value> = offsets
         .into_iter()
         .zip(weights)
@@ -101,8 +92,9 @@ fn points(offsets: Vec<Vec<i64>>, random: &mut Random) -> Value {
     json!({"shape": "points", "points": points})
 }
 
-fn separable(lengths: Vec<usize>, operation: &str, random: &mut Random) -> Value {
-    let filters: Vec<Vec<f64>> = lengths.iter().map(|&n| weights(n, n, random)).collect();
+fn separable(lengths: Vec<usize>, operation: &str, weights: Weights, random: &mut Random) -> Value {
+    let filters = lengths.iter().map(|&n| weights.list(n, n, random));
+    let filters: Vec<Vec<Value>> = filters.collect();
     json!({
         "shape": "separable",
         "weights": filters,
@@ -111,39 +103,39 @@ fn separable(lengths: Vec<usize>, operation: &str, random: &mut Random) -> Value
     })
 }
 
-/// A stencil of this kind for a grid of `rank` axes.
-pub fn stencil(kind: Kind, rank: usize, random: &mut Random) -> Value {
+/// A stencil of this kind for a grid of `rank` axes; presets have weights of their own.
+pub fn stencil(kind: Kind, rank: usize, weights: Weights, random: &mut Random) -> Value {
     let each = |random: &mut Random, choices: &[usize]| -> Vec<usize> {
         (0..rank).map(|_| random.pick(choices)).collect()
     };
     let spacing: Vec<f64> = (0..rank).map(|_| random.pick(&[1.0, 0.5, 1.3])).collect();
     let operation = random.pick(&["correlate", "convolve"]);
     match kind {
-        Kind::Star1 => star(1, &vec![1; rank], random),
-        Kind::Star2 => star(2, &vec![2; rank], random),
+        Kind::Star1 => star(1, &vec![1; rank], weights, random),
+        Kind::Star2 => star(2, &vec![2; rank], weights, random),
         Kind::LopsidedStar => {
             let radius = random.pick(&[1, 2, 3]);
             let lengths = each(random, &[radius, 2 * radius]);
-            star(radius, &lengths, random)
+            star(radius, &lengths, weights, random)
         }
         Kind::OddBox => {
             let extents = each(random, if rank == 3 { &[1, 3] } else { &[1, 3, 5] });
-            a_box(extents, "correlate", random)
+            a_box(extents, "correlate", weights, random)
         }
         Kind::EvenBox => {
             let extents = each(random, if rank == 3 { &[2] } else { &[2, 4] });
-            a_box(extents, "correlate", random)
+            a_box(extents, "correlate", weights, random)
         }
         Kind::ConvolvedBox => {
             let extents = each(random, if rank == 3 { &[2, 3] } else { &[2, 3, 4] });
-            a_box(extents, "convolve", random)
+            a_box(extents, "convolve", weights, random)
         }
         Kind::LopsidedPoints => {
             let (low, high) = random.pick(&[(-3, 0), (0, 2), (-1, 3), (1, 2), (-2, -1)]);
             let offsets = (0..4)
                 .map(|_| (0..rank).map(|_| random.between(low, high)).collect())
                 .collect();
-            points(offsets, random)
+            points(offsets, weights, random)
         }
         Kind::FarPoints => {
             let far = random.pick(&[-11, -9, 6, 10]);
@@ -151,19 +143,19 @@ pub fn stencil(kind: Kind, rank: usize, random: &mut Random) -> Value {
             let near = |random: &mut Random| (0..rank).map(|_| random.between(-1, 1)).collect();
             let mut offsets: Vec<Vec<i64>> = (0..3).map(|_| near(random)).collect();
             offsets[0][axis] = far;
-            points(offsets, random)
+            points(offsets, weights, random)
         }
         Kind::OnePoint => {
             let offset = (0..rank).map(|_| random.between(-2, 2)).collect();
-            points(vec![offset], random)
+            points(vec![offset], weights, random)
         }
         Kind::Separable => {
             let lengths = each(random, &[1, 3, 5]);
-            separable(lengths, operation, random)
+            separable(lengths, operation, weights, random)
         }
         Kind::EvenSeparable => {
             let lengths = each(random, &[2, 4]);
-            separable(lengths, operation, random)
+            separable(lengths, operation, weights, random)
         }
         Kind::Gaussian => {
             let sigma: Vec<f64> = (0..rank)
