@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::array::{Array, Data, Element};
+use crate::array::{Array, Element};
 use crate::build::Built;
 use crate::codegen::CudaSource;
 use crate::cpu;
@@ -138,18 +138,29 @@ impl CompiledStencil {
     /// As [`CompiledStencil::run`]; what the sinks of snapshots and checkpoints meet.
     pub fn march(&self, input: Array, march: March, timing: Timing) -> Result<Execution, Error> {
         self.check(&input)?;
-        if input.is_empty() && march.snapshots.is_none() && march.checkpoints.is_none() {
-            return self.march_of_nothing(march.steps);
-        }
         if self.cuda().is_some() {
             self.check_memory()?;
         }
         let (steps, made) = (march.steps, march.made);
         let was_finite = march::is_finite(&input);
         let mut stages = self.stages.clone();
-        let mut seconds = Vec::with_capacity(timing.repeats);
+        let mut seconds = Vec::new();
         let outcome = match &self.engine {
-            Engine::Cpu(_) => {
+            // Without cells there is nothing for a device to do.
+            Engine::Cuda(engine) if !input.is_empty() => {
+                let started = Instant::now();
+                let mut field = Field::upload(&engine.program, input.data())?;
+                stages.upload_ms = Some(milliseconds(started));
+                drop(input);
+                let watch = engine.watch.as_ref().filter(|_| was_finite);
+                let outcome = march::march_on_gpu(&mut field, march, watch)?;
+                seconds.push(outcome.seconds);
+                for _ in 1..timing.repeats {
+                    seconds.push(field.time(steps)?);
+                }
+                outcome
+            }
+            _ => {
                 let again = match timing.repeats {
                     0 | 1 => None,
                     _ => Some(input.try_clone()?),
@@ -166,19 +177,6 @@ impl CompiledStencil {
                             field = Array::new(self.stencil.extents().to_vec(), outcome.field)?;
                         }
                     }
-                }
-                outcome
-            }
-            Engine::Cuda(engine) => {
-                let started = Instant::now();
-                let mut field = Field::upload(&engine.program, input.data())?;
-                stages.upload_ms = Some(milliseconds(started));
-                drop(input);
-                let watch = engine.watch.as_ref().filter(|_| was_finite);
-                let outcome = march::march_on_gpu(&mut field, march, watch)?;
-                seconds.push(outcome.seconds);
-                for _ in 1..timing.repeats {
-                    seconds.push(field.time(steps)?);
                 }
                 outcome
             }
@@ -206,21 +204,6 @@ impl CompiledStencil {
             seconds,
             copy_gbps,
             stages,
-        })
-    }
-
-    /// A run without cells: done at once, be the steps ever so many.
-    fn march_of_nothing(&self, steps: u64) -> Result<Execution, Error> {
-        let extents = self.stencil.extents();
-        let data = Data::zeroed(extents, self.stencil.output_dtype())?;
-        Ok(Execution {
-            output: Array::new(extents.to_vec(), data)?,
-            steps,
-            stopped: false,
-            not_finite: None,
-            seconds: vec![0.0],
-            copy_gbps: None,
-            stages: self.stages.clone(),
         })
     }
 

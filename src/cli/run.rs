@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use stencilgen::io::{self, plot, png};
 use stencilgen::report::{Operation, Report};
@@ -13,6 +13,9 @@ use stencilgen::{Array, Error, Every, March, Timing};
 use super::journey::{Journey, Snapshots, interruption};
 use super::options::{Problem, ReportArgument, start, tell, warn, watched};
 use super::places::Place;
+
+/// Most times that the steps are timed.
+const MOST_REPEATS: i64 = 1_000_000;
 
 #[derive(Args)]
 pub struct Run {
@@ -25,8 +28,8 @@ pub struct Run {
     #[arg(long, value_name = "FILE.png")]
     plot: Option<PathBuf>,
     /// Time the steps this often, and a plain copy beside
-    #[arg(long, value_name = "N")]
-    repeat: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_REPEATS))]
+    repeat: Option<u32>,
     #[command(flatten)]
     journey: Journey,
     #[command(flatten)]
@@ -70,7 +73,7 @@ impl Run {
         };
         report.resumed_from_step = self.journey.resume.as_ref().map(|_| made);
         let timing = Timing {
-            repeats: self.repeat.unwrap_or(1).max(1),
+            repeats: self.repeat.map_or(1, |n| n as usize),
             copy: self.repeat.is_some(),
         };
         let bar = watched().then(|| progress_bar(stencil.steps()));

@@ -246,6 +246,11 @@ impl<T: Real> Steps<T> {
         steps: u64,
         after_step: &mut AfterStep,
     ) -> Result<u64, CpuError> {
+        if state.is_empty() {
+            // Nothing to compute, be it ever so often.
+            let _ = after_step(steps);
+            return Ok(steps);
+        }
         for step in 1..=steps {
             let flaw = self.sweeper.step(state, &mut self.next, &self.finish[0])?;
             if let Some(flaw) = flaw {

@@ -102,10 +102,10 @@ struct Looks {
 }
 
 impl Looks {
-    /// Integers are always finite.
+    /// Integers are always finite, and so is nothing.
     fn new(field: &Array) -> Self {
         Self {
-            next: match field.dtype().is_integer() {
+            next: match field.dtype().is_integer() || field.is_empty() {
                 true => u64::MAX,
                 false => STEPS_A_LOOK,
             },

@@ -17,7 +17,7 @@ use crate::text::shown;
 
 /// The longest text of a value in an error.
 const LONGEST_VALUE: usize = 80;
-/// Longer words than this are no misspelt keys, and comparing them would take memory by their length.
+/// Longer words than this are no misspelt keys, and comparing them takes long.
 const LONGEST_WORD: usize = 128;
 
 /// A JSON document in which no object has a key twice.

@@ -282,7 +282,7 @@ fn names_do_not_reach_beyond_their_entry_of_the_cache() {
 }
 
 #[test]
-fn grids_that_no_memory_holds_are_errors_and_end_nothing() {
+fn grids_and_repeats_that_no_memory_holds_are_errors_and_end_nothing() {
     let place = Place::new();
     let mut spec = heat();
     spec["dtype"] = json!("f64");
@@ -329,6 +329,11 @@ fn grids_that_no_memory_holds_are_errors_and_end_nothing() {
         let (code, ..) = place.run(&["run", "heat.json", "--grid", grid]).failure();
         assert_eq!(code, "invalid-spec");
     }
+    for repeat in ["0", "18446744073709551615", "1000000000000"] {
+        let done = place.run(&["run", "heat.json", "--repeat", repeat]);
+        assert_eq!(done.code, Some(2), "{repeat}");
+        assert!(done.stderr.contains("--repeat"), "{}", done.stderr);
+    }
     for grid in ["1e9", "", "-1", "1.5", "18446744073709551616", "2,,2"] {
         let done = place.run(&["run", "heat.json", &format!("--grid={grid}")]);
         assert_eq!(done.code, Some(2), "{grid}");
@@ -360,6 +365,20 @@ fn without_cells_any_number_of_steps_is_done_at_once() {
             assert_eq!(report["stencil"]["steps"], json!(u64::MAX));
         }
     }
+    let half = "9223372036854775808";
+    let rest = [
+        "--steps",
+        "18446744073709551615",
+        "--grid",
+        "0",
+        "--snapshots",
+        "s.npy",
+        "--snapshot-every",
+        half,
+    ];
+    place
+        .run(&[&["run", "heat.json", "--backend", "cpu"], &rest[..]].concat())
+        .succeeded();
 }
 
 #[test]
@@ -395,14 +414,14 @@ fn long_words_and_long_lists_take_memory_by_their_length_alone() {
     let list = "1,".repeat(2_000_000);
     let list = format!("{{\"dtype\": [[{list}1]]}}");
     fs::write(place.path("list.json"), list).expect("a file");
-    // As misspelt words they were compared with each known one, in memory as large as the product of both.
+    // Of what is long, a message shows the beginning.
     for name in ["key.json", "value.json", "list.json"] {
         let (code, message, _) = place
             .run_after("ulimit -v 2000000", &["analyze", name])
             .failure();
         assert!(code == "invalid-spec" && message.len() < 1000, "{message}");
     }
-    // So were the ends of rows, in memory as large as taps times reach.
+    // What the ends of rows read is known by runs, not by taps times cells.
     let mean = json!({"grid": [6_000], "stencil": {"preset": "mean", "size": 65_535}, "steps": 1});
     place.write("mean.json", &mean);
     let args = [

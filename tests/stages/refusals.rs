@@ -152,7 +152,7 @@ fn a_message_is_one_line_without_control_characters_whatever_was_found() {
 
 #[test]
 fn a_message_stays_short_whatever_was_found() {
-    // As a misspelt key, it would be compared with each known one, in memory as large as both together.
+    // As a misspelt key, it would be compared with each known one, letter by letter.
     let long = "n".repeat(3_000_000);
     let many = vec![1; 100_000];
     for (key, value) in [
