@@ -128,9 +128,8 @@ impl Stencil {
             .map(|taps| update(taps, rank, Kept::by(spec)))
             .collect::<Result<_, _>>()?;
         check::values(spec, &updates, &entries)?;
-        let gain = updates.iter().map(Update::gain).product();
         Ok(Self {
-            precision: precision(spec, gain),
+            precision: precision(spec, &updates),
             boundary: boundary(|v| v.re),
             imaginary_boundary: boundary(|v| v.im),
             spec: spec.clone(),

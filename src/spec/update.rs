@@ -6,15 +6,27 @@ use super::{Spec, SpecError};
 use crate::complex::Weight;
 use crate::dtype::Precision;
 
-/// The precision in which a spec is computed, its passes together enlarging values by at most `gain`.
-pub(super) fn precision(spec: &Spec, gain: f64) -> Precision {
+/// The precision in which a spec with these updates is computed.
+pub(super) fn precision(spec: &Spec, updates: &[Update]) -> Precision {
+    // By how much the passes so far enlarge values, at most; NaN once it is NaN, which proves nothing.
+    let gains = updates.iter().scan(1.0, |gain, update| {
+        *gain *= update.gain();
+        Some(*gain)
+    });
+    let gain = gains.fold(1.0, |most: f64, gain| {
+        if gain > most || gain.is_nan() {
+            gain
+        } else {
+            most
+        }
+    });
     let output = spec.output_dtype.unwrap_or(spec.dtype);
     let exact = 2f64.powi(f32::MANTISSA_DIGITS as i32);
-    // A sum of whole numbers is exact as long as it has no more digits than the significand; a gain of NaN proves nothing.
+    // A sum of whole numbers is exact as long as it has no more digits than the significand.
     let fits = spec
         .dtype
         .range()
-        .is_none_or(|(least, most)| gain.max(1.0) * most.max(-least) <= exact);
+        .is_none_or(|(least, most)| gain * most.max(-least) <= exact);
     match spec.dtype.precision().max(output.precision()) {
         Precision::Single if fits => Precision::Single,
         _ => Precision::Double,
@@ -114,4 +126,30 @@ pub(super) fn update(
         taps,
         reach,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Spec, Stencil};
+    use crate::dtype::Precision;
+
+    fn precision(dtype: &str, weights: &str) -> Precision {
+        let json = format!(
+            r#"{{"grid": [8, 8], "dtype": "{dtype}", "stencil": {{"shape": "separable", "weights": {weights}}}}}"#
+        );
+        let spec = Spec::from_json(&json).expect("a spec");
+        Stencil::new(&spec).expect("a stencil").precision()
+    }
+
+    #[test]
+    fn integers_are_computed_in_f64_where_some_pass_has_sums_that_f32_does_not_hold() {
+        use Precision::{Double, Single};
+        assert_eq!(precision("u8", "[[1, 2, 1], [1, 2, 1]]"), Single);
+        assert_eq!(precision("u8", "[[65793, 0], [1, 0]]"), Single);
+        assert_eq!(precision("u8", "[[65794, 0], [1, 0]]"), Double);
+        assert_eq!(precision("u8", "[[1000000, 0], [0.000001, 0]]"), Double);
+        assert_eq!(precision("u8", r#"[["nan", 0], [1, 0]]"#), Double);
+        assert_eq!(precision("i32", "[[1], [1]]"), Double);
+        assert_eq!(precision("f32", "[[1000000, 0], [1, 0]]"), Single);
+    }
 }
