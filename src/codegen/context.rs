@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::faces::{self, Kept};
 use super::kernels::KernelContext;
+use super::marching::MarchContext;
 use super::updates::{UpdateContext, Weight, Weights, is_looped};
 use crate::plan::{Elements, Plan};
 use crate::spec::{Entry, Stencil};
@@ -71,6 +72,8 @@ pub(super) struct Context {
     pub table_space: &'static str,
     /// Conditions, joined by `||`, under which a cell keeps its value; empty if none does.
     pub kept: String,
+    /// What all kernels of `stream` share.
+    pub march: Option<MarchContext>,
     /// The kernels.
     pub kernels: Vec<KernelContext>,
 }
@@ -150,10 +153,12 @@ impl Context {
         let mut weights = Weights::new(stencil);
         let full = full(stencil, &cells, &mut weights);
         let affine = axes.iter().any(|a| a.affine);
-        let updates: Vec<UpdateContext> = stencil
-            .updates()
-            .iter()
-            .enumerate()
+        let marching = plan.fused.first().and_then(|k| k.marching.as_ref());
+        let march = marching.map(|m| MarchContext::new(m, stencil, &cells, &mut weights, &full));
+        // Those of `stream` are written by the row.
+        let whole = stencil.updates().iter().enumerate();
+        let updates: Vec<UpdateContext> = whole
+            .filter(|_| march.is_none())
             .map(|(i, update)| {
                 UpdateContext::new(i, update, is_looped(plan, i, update), &mut weights)
             })
@@ -243,6 +248,7 @@ impl Context {
                 "__device__ const",
             ),
             kept: kept.join(" || "),
+            march,
             kernels: plan
                 .kernels()
                 .map(|kernel| KernelContext::new(kernel, stencil, &cells, affine.then_some(&full)))

@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::context::NAMES;
 use super::kernel_name;
-use crate::plan::Kernel;
+use super::marching::MarchKernel;
+use crate::plan::{Elements, Kernel};
 use crate::spec::{Reach, Stencil};
 
 /// One kernel.
@@ -58,6 +59,8 @@ pub(super) struct KernelContext {
     pub edge: String,
     /// The updates of a step.
     pub passes: Vec<PassContext>,
+    /// What `stream` needs besides.
+    pub march: Option<MarchKernel>,
 }
 
 /// A constant distance between neighbours in shared memory.
@@ -213,7 +216,17 @@ impl KernelContext {
                 interior.join(" && ")
             },
             edge: edge.join(" || "),
-            passes: passes(kernel, stencil, steps, full),
+            passes: match kernel.marching {
+                Some(_) => Vec::new(),
+                None => passes(kernel, stencil, steps, full),
+            },
+            march: kernel.marching.as_ref().map(|marching| {
+                let result = match kernel.writes {
+                    Elements::Results => stencil.output_dtype().size(),
+                    _ => stencil.dtype().size(),
+                };
+                MarchKernel::new(kernel, marching, stencil, result)
+            }),
             axes,
         }
     }

@@ -11,6 +11,7 @@ mod faces;
 mod head;
 mod kernels;
 mod literal;
+mod marching;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -52,7 +53,7 @@ pub struct CudaSource {
     pub weights: Option<&'static str>,
 }
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
     (
         "prelude_half.cu",
@@ -66,6 +67,18 @@ const TEMPLATES: [(&str, &str); 6] = [
     (
         "tiled.cu.tera",
         include_str!("../../templates/tiled.cu.tera"),
+    ),
+    (
+        "stream.cu.tera",
+        include_str!("../../templates/stream.cu.tera"),
+    ),
+    (
+        "stream_2d.cu.tera",
+        include_str!("../../templates/stream_2d.cu.tera"),
+    ),
+    (
+        "stream_3d.cu.tera",
+        include_str!("../../templates/stream_3d.cu.tera"),
     ),
     (
         "watch.cu.tera",
@@ -106,6 +119,8 @@ impl CudaSource {
     pub fn render(plan: &Plan, stencil: &Stencil) -> Result<Self, CodegenError> {
         let template = match plan.strategy {
             Strategy::Tiled => "tiled.cu.tera",
+            Strategy::Stream if stencil.rank() == 3 => "stream_3d.cu.tera",
+            Strategy::Stream => "stream_2d.cu.tera",
             Strategy::Auto | Strategy::Direct => "direct.cu.tera",
         };
         let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();

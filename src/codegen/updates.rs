@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::literal::{decimal, exact};
 use crate::plan::{Kernel, Plan};
-use crate::spec::{Stencil, Tap, Update};
+use crate::spec::{Stencil, Strategy, Tap, Update};
 
 /// Most taps of an update that are written out, and most of all its copies together; past either the update is a loop
 /// over tables. The time of the compiler grows faster than the taps: a kernel of 125 took it 0.2 to 0.4 s, of 343 0.8 to
@@ -58,6 +58,9 @@ pub(super) struct Term {
 
 /// Whether an update is a loop: it, or its copies, an interior and an edge one in each kernel that makes it, have many taps.
 pub(super) fn is_looped(plan: &Plan, index: usize, update: &Update) -> bool {
+    if plan.strategy == Strategy::Stream {
+        return false;
+    }
     let makes = |kernel: &&Kernel| kernel.levels.iter().any(|l| l.update == index);
     let copies = 2 * plan.kernels().filter(makes).count();
     update.taps.len() > MAX_TAPS || copies * update.taps.len() > MAX_UNROLLED
@@ -99,6 +102,16 @@ impl<'a> Weights<'a> {
             stencil,
             named: Vec::new(),
         }
+    }
+
+    /// The weight of the `k`-th tap of an update, as an expression.
+    pub(super) fn of(&mut self, update: usize, k: usize, value: f64) -> String {
+        if !self.stencil.weights_at_run_time() {
+            return self.name(value);
+        }
+        let before = self.stencil.updates()[..update].iter();
+        let first: usize = before.map(|u| u.taps.len()).sum();
+        format!("W[{}]", first + k)
     }
 
     pub(super) fn name(&mut self, value: f64) -> String {
@@ -147,11 +160,7 @@ impl UpdateContext {
                     .iter()
                     .enumerate()
                     .map(|(k, tap)| Term {
-                        weight: if run_time {
-                            format!("W[{}]", first + k)
-                        } else {
-                            weights.name(tap.coefficient)
-                        },
+                        weight: weights.of(index, k, tap.coefficient),
                         imaginary: tap.imaginary,
                         offset: offset(&tap.offset),
                     })

@@ -77,7 +77,12 @@ impl Module {
             let function = module
                 .load_function(name)
                 .doing(format!("finding kernel {name}"))?;
-            kernels.push(Loaded::new(function, name, kernel)?);
+            kernels.push(Loaded::new(
+                function,
+                name,
+                kernel,
+                plan.device.multiprocessors as usize,
+            )?);
         }
         let weights = match source.weights {
             None => None,
@@ -154,7 +159,12 @@ impl Module {
 }
 
 impl Loaded {
-    fn new(function: CudaFunction, name: &str, kernel: &Kernel) -> Result<Self, CudaError> {
+    fn new(
+        function: CudaFunction,
+        name: &str,
+        kernel: &Kernel,
+        multiprocessors: usize,
+    ) -> Result<Self, CudaError> {
         let refuse = |reason: String| CudaError::Unlaunchable {
             kernel: name.to_owned(),
             reason,
@@ -201,9 +211,13 @@ impl Loaded {
             local_bytes: ask(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?.max(0) as u32,
             resident_blocks,
         };
+        let mut kernel = kernel.clone();
+        if let Some(marching) = &mut kernel.marching {
+            marching.resident = resident_blocks as usize * multiprocessors;
+        }
         Ok(Self {
             function,
-            kernel: kernel.clone(),
+            kernel,
             facts,
         })
     }
@@ -226,18 +240,19 @@ impl Loaded {
         mut overflowed: Option<CUdeviceptr>,
     ) -> Result<(), CudaError> {
         let launch = self.launch(extents)?;
-        // At most three pointers, three extents and a flag; each argument is passed by its address.
+        // At most three pointers, three extents, a chunk and a flag; each argument is passed by its address.
         let mut addresses = [0u64; 3];
-        let mut narrow = [0i32; 3];
-        let mut long = [0i64; 3];
-        let mut arguments: [*mut c_void; 7] = [std::ptr::null_mut(); 7];
+        let mut narrow = [0i32; 4];
+        let mut long = [0i64; 4];
+        let mut arguments: [*mut c_void; 8] = [std::ptr::null_mut(); 8];
         let mut count = 0;
         for (slot, &pointer) in addresses.iter_mut().zip(pointers) {
             *slot = pointer;
             arguments[count] = std::ptr::from_mut(slot).cast();
             count += 1;
         }
-        for ((narrow, long), &n) in narrow.iter_mut().zip(&mut long).zip(extents) {
+        let indices = extents.iter().copied().chain(launch.chunk);
+        for ((narrow, long), n) in narrow.iter_mut().zip(&mut long).zip(indices) {
             // A plan with narrow indices is used for grids below 2³¹ cells alone.
             *narrow = n as i32;
             *long = n as i64;

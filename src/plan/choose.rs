@@ -1,13 +1,16 @@
 //! Choosing what the schedule leaves open: candidates, each built and judged by the model.
 
 use super::model::Loads;
-use super::{Device, Model, Plan, direct, tiled};
+use super::stream::Knobs;
+use super::{Device, Model, Plan, direct, stream, tiled};
 use crate::spec::{SpecError, Stencil, Strategy};
 
 /// How often a tile is doubled in search of one that would do.
 const MAX_DOUBLINGS: usize = 24;
 /// The deepest temporal blocking that is tried unasked.
 const MAX_DEPTH: usize = 8;
+/// The same for `stream`.
+const MAX_STREAM_DEPTH: usize = 16;
 /// The deepest that can be asked for; halos fill shared memory long before, unless taps reach nowhere.
 const DEEPEST: usize = 1024;
 /// Most cells of a tile that can be asked for; shared memory holds fewer.
@@ -35,6 +38,44 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
                 "schedule.threads",
                 "given with \"direct\"",
                 "it has one thread for each cell of its tile: leave threads out, or set the tile",
+            ));
+        }
+    }
+    if schedule.marches() && matches!(schedule.strategy, Strategy::Direct | Strategy::Tiled) {
+        let given = [
+            (schedule.cells_per_thread, "cells_per_thread"),
+            (schedule.rows_per_thread, "rows_per_thread"),
+            (schedule.prefetch_depth, "prefetch_depth"),
+            (schedule.resident_blocks, "resident_blocks"),
+        ];
+        let given = given.iter().find(|(value, _)| value.is_some());
+        let name = given.map_or("", |(_, name)| name);
+        return Err(SpecError::new(
+            format!("schedule.{name}"),
+            "given without strategy \"stream\"",
+            "only \"stream\" has it: leave it out, or change the strategy",
+        ));
+    }
+    if let Some(cells) = schedule
+        .cells_per_thread
+        .filter(|c| ![1, 2, 4, 8].contains(c))
+    {
+        return Err(SpecError::new(
+            "schedule.cells_per_thread",
+            format!("found {cells}"),
+            "1, 2, 4 or 8 is needed",
+        ));
+    }
+    for (given, path, range) in [
+        (schedule.rows_per_thread, "schedule.rows_per_thread", 1..=16),
+        (schedule.prefetch_depth, "schedule.prefetch_depth", 2..=32),
+        (schedule.resident_blocks, "schedule.resident_blocks", 1..=32),
+    ] {
+        if let Some(given) = given.filter(|given| !range.contains(given)) {
+            return Err(SpecError::new(
+                path,
+                format!("found {given}"),
+                format!("{} to {} is needed", range.start(), range.end()),
             ));
         }
     }
@@ -116,18 +157,39 @@ struct Candidate {
     tile: Vec<usize>,
     depth: usize,
     threads: usize,
+    /// What else `stream` needs to know.
+    knobs: Option<Knobs>,
 }
 
 impl Candidate {
     fn build(&self, stencil: &Stencil, device: &Device) -> Result<Plan, String> {
-        Plan::build(
+        let plan = Plan::build(
             stencil,
             device,
+            |depth, suffix, writes| match (&self.knobs, self.strategy) {
+                (Some(knobs), _) => {
+                    stream::kernel(stencil, device, knobs, depth, suffix, writes).map(|k| vec![k])
+                }
+                (None, Strategy::Tiled) => Ok(vec![tiled::kernel(
+                    stencil,
+                    &self.tile,
+                    depth,
+                    self.threads,
+                    suffix,
+                    writes,
+                )]),
+                (None, _) => Ok(direct::kernels(stencil, &self.tile, suffix, writes)),
+            },
             self.strategy,
-            &self.tile,
             self.depth,
-            self.threads,
-        )
+        )?;
+        match self.tile == plan.tile || self.tile.is_empty() {
+            true => Ok(plan),
+            false => Err(format!(
+                "{:?} cells, what its warps hold without their overlap",
+                plan.tile
+            )),
+        }
     }
 }
 
@@ -135,7 +197,9 @@ impl Candidate {
 fn candidates(stencil: &Stencil) -> Vec<Candidate> {
     let schedule = stencil.schedule();
     let mut all = Vec::new();
-    let wants_tiles = schedule.threads.is_some() || schedule.temporal_depth.is_some_and(|d| d > 1);
+    let wants_tiles = schedule.threads.is_some()
+        || schedule.temporal_depth.is_some_and(|d| d > 1)
+        || schedule.marches();
     if schedule.strategy == Strategy::Direct || schedule.strategy == Strategy::Auto && !wants_tiles
     {
         let tiles = match &schedule.tile {
@@ -151,16 +215,22 @@ fn candidates(stencil: &Stencil) -> Vec<Candidate> {
                 threads: tile.iter().product(),
                 tile,
                 depth: 1,
+                knobs: None,
             });
         }
     }
-    if schedule.strategy != Strategy::Direct {
-        let useful = usize::try_from(stencil.steps()).unwrap_or(usize::MAX);
-        let depths = match schedule.temporal_depth {
-            Some(depth) => depth..=depth,
-            None => 1..=MAX_DEPTH.min(useful.max(1)),
-        };
-        all.extend(depths.flat_map(|depth| tiled_candidates(stencil, depth)));
+    let useful = usize::try_from(stencil.steps()).unwrap_or(usize::MAX);
+    let depths = |deepest: usize| match schedule.temporal_depth {
+        Some(depth) => depth..=depth,
+        None => 1..=deepest.min(useful.max(1)),
+    };
+    let march = schedule.marches();
+    if matches!(schedule.strategy, Strategy::Auto | Strategy::Tiled) && !march {
+        all.extend(depths(MAX_DEPTH).flat_map(|depth| tiled_candidates(stencil, depth)));
+    }
+    if matches!(schedule.strategy, Strategy::Auto | Strategy::Stream) {
+        let depths = depths(MAX_STREAM_DEPTH);
+        all.extend(depths.flat_map(|depth| stream_candidates(stencil, depth)));
     }
     all
 }
@@ -188,7 +258,27 @@ fn tiled_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
                 tile: tile.clone(),
                 depth,
                 threads,
+                knobs: None,
             })
+        })
+        .collect()
+}
+
+/// Geometries for `stream` at a depth, as far as the schedule leaves them open.
+fn stream_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
+    let schedule = stencil.schedule();
+    let warps = schedule
+        .threads
+        .map(|threads| threads / super::device::WARP);
+    stream::knobs(stencil, schedule)
+        .into_iter()
+        .filter(|knobs| warps.is_none_or(|warps| warps == knobs.warps))
+        .map(|knobs| Candidate {
+            strategy: Strategy::Stream,
+            tile: schedule.tile.clone().unwrap_or_default(),
+            depth,
+            threads: knobs.warps * super::device::WARP,
+            knobs: Some(knobs),
         })
         .collect()
 }
@@ -217,11 +307,13 @@ fn impossible(
     } = candidate;
     let found = format!("tile {tile:?} with temporal depth {depth} needs {reason}");
     let schedule = stencil.schedule();
-    if schedule.temporal_depth.is_some() && *strategy == Strategy::Tiled {
+    if schedule.temporal_depth.is_some() && *strategy != Strategy::Direct {
         let fits = |depth| {
-            tiled_candidates(stencil, depth)
-                .iter()
-                .any(|c| c.build(stencil, device).is_ok())
+            let candidates = match strategy {
+                Strategy::Stream => stream_candidates(stencil, depth),
+                _ => tiled_candidates(stencil, depth),
+            };
+            candidates.iter().any(|c| c.build(stencil, device).is_ok())
         };
         // Halos grow with the depth, so what is too deep stays so: bisect.
         let (mut deepest, mut too_deep) = (0, *depth);

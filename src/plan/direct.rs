@@ -73,6 +73,7 @@ fn with_numbering(
                 shared: None,
                 shared_bytes: 0,
                 takes_start: last && updates.len() > 1 && stencil.is_fixed(),
+                marching: None,
             }
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use super::Device;
 use super::device::MAX_THREADS;
+use super::stream::Marching;
 use crate::spec::Reach;
 
 /// Most blocks of a launch along y and along z.
@@ -69,6 +70,8 @@ pub struct Kernel {
     pub shared_bytes: usize,
     /// Whether it takes the field at the start of the step besides its source, to copy cells that keep their value.
     pub takes_start: bool,
+    /// How `stream` divides its work.
+    pub marching: Option<Marching>,
 }
 
 /// Grid, block and dynamic shared memory of one launch.
@@ -80,6 +83,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
+    /// Cells along the slowest axis that a block marches over, an argument of the kernels of `stream`.
+    pub chunk: Option<usize>,
 }
 
 impl Kernel {
@@ -88,8 +93,19 @@ impl Kernel {
         self.block.iter().map(|&n| n as usize).product()
     }
 
+    /// Cells along the slowest axis that a block of `stream` marches over, on a grid of these extents.
+    pub fn chunk(&self, extents: &[usize]) -> Option<usize> {
+        let fill = self.halo.first().map_or(0, |h| h.lo + h.hi);
+        self.marching
+            .as_ref()
+            .map(|marching| marching.chunk_of(extents, fill))
+    }
+
     /// Blocks needed for a grid of these extents.
     pub fn blocks(&self, extents: &[usize]) -> u128 {
+        if let (Some(marching), Some(chunk)) = (&self.marching, self.chunk(extents)) {
+            return marching.across(extents) as u128 * extents[0].div_ceil(chunk) as u128;
+        }
         extents
             .iter()
             .zip(&self.tile)
@@ -98,8 +114,11 @@ impl Kernel {
     }
 
     /// The launch for a grid of these extents; `None` past the limits of a launch: 2³¹ − 1 blocks along x, 65535 along y
-    /// and z.
+    /// and z; and for grids that a kernel of `stream` does not serve.
     pub fn launch(&self, extents: &[usize]) -> Option<Launch> {
+        if self.marching.as_ref().is_some_and(|m| !m.serves(extents)) {
+            return None;
+        }
         let mut grid = [1; 3];
         if self.flat {
             grid[0] = u32::try_from(self.blocks(extents)).ok()?;
@@ -117,6 +136,7 @@ impl Kernel {
             grid,
             block: self.block,
             shared_bytes: self.shared_bytes as u32,
+            chunk: self.chunk(extents),
         })
     }
 

@@ -10,12 +10,15 @@ mod device;
 mod direct;
 mod kernel;
 mod model;
+mod stream;
 mod tiled;
 
 pub use device::{Device, Limit, Occupancy};
 pub use kernel::{Elements, Kernel, Launch, Level, SharedLayout};
 use model::Loads;
 pub use model::{Bound, Model};
+pub use stream::Marching;
+pub(crate) use stream::{at_once, even, lag, streamed, sums};
 
 use std::ops::Range;
 
@@ -26,7 +29,7 @@ use crate::spec::{SpecError, Stencil, Strategy};
 pub struct Plan {
     /// The device it was made for.
     pub device: Device,
-    /// `direct` or `tiled`.
+    /// `direct`, `tiled` or `stream`.
     pub strategy: Strategy,
     /// Output cells a block computes, per axis.
     pub tile: Vec<usize>,
@@ -62,28 +65,23 @@ impl Plan {
         choose::plan(stencil, device)
     }
 
-    /// One candidate, with everything decided. `Err` tells which limit it breaks.
+    /// One candidate, from kernels for a depth, a suffix and what they write. `Err` tells which limit it breaks.
     fn build(
         stencil: &Stencil,
         device: &Device,
+        make: impl Fn(usize, &str, Elements) -> Result<Vec<Kernel>, String>,
         strategy: Strategy,
-        tile: &[usize],
         depth: usize,
-        threads: usize,
     ) -> Result<Self, String> {
-        let make = |depth, suffix, writes| match strategy {
-            Strategy::Tiled => vec![tiled::kernel(stencil, tile, depth, threads, suffix, writes)],
-            Strategy::Auto | Strategy::Direct => direct::kernels(stencil, tile, suffix, writes),
-        };
-        let fused = make(depth, "", Elements::Cells);
+        let fused = make(depth, "", Elements::Cells)?;
         let single = match depth {
             1 => Vec::new(),
-            _ => make(1, "_single", Elements::Cells),
+            _ => make(1, "_single", Elements::Cells)?,
         };
         let last = if stencil.output_dtype() == stencil.dtype() {
             Vec::new()
         } else {
-            make(1, "_last", Elements::Results)
+            make(1, "_last", Elements::Results)?
         };
         let kernels = || fused.iter().chain(&single).chain(&last);
         for kernel in kernels() {
@@ -101,7 +99,7 @@ impl Plan {
         Ok(Self {
             device: device.clone(),
             strategy,
-            tile: tile.to_vec(),
+            tile: fused.first().map_or_else(Vec::new, |k| k.tile.clone()),
             temporal_depth: depth,
             index_bits: index_bits(stencil.extents(), far),
             fused,

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Elements, Kernel, grown};
-use super::{Occupancy, Plan};
+use super::{Occupancy, Plan, stream};
 use crate::spec::{Stencil, Strategy, Update};
 
 /// Share of the nominal bandwidth that a plain copy reaches.
@@ -43,6 +43,13 @@ const SERIAL_SHARE: f64 = 1.76;
 const DIRECT_SECONDS: f64 = 0.69e-6;
 const DIRECT_SECONDS_PER_AXIS: f64 = 0.135e-6;
 const DIRECT_F64_SHARE: f64 = 0.3;
+
+/// Of `stream`: share of a copy's bandwidth that it reaches, share of the multiply-add rate, and instructions of a cell
+/// besides multiply-adds, for each level and for each row that arrives.
+const MARCHING_BANDWIDTH: f64 = 0.88;
+const MARCHING_ISSUE: f64 = 0.62;
+const MARCHING_INSTRUCTIONS: f64 = 1.5;
+const MARCHING_ROW_INSTRUCTIONS: f64 = 4.0;
 
 /// Most rows that a thread computes at a time.
 pub(super) const MAX_ROWS: usize = 4;
@@ -107,6 +114,10 @@ impl Model {
         let traffic = per_step(moved_bytes);
         let size = stencil.dtype().size() as f64;
         let updates = |k: &Kernel| {
+            if let Some(marching) = &k.marching {
+                let fill = k.halo[0].lo + k.halo[0].hi;
+                return marching.passed(k.tile[0] + fill) as f64 / k.tile_cells() as f64;
+            }
             let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
             cells / (k.tile_cells() * k.levels.len()) as f64
         };
@@ -157,6 +168,11 @@ fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
     if plan.strategy == Strategy::Tiled {
         return kernel.loaded_cells() as f64 / kernel.tile_cells() as f64;
     }
+    if kernel.marching.is_some() {
+        // Neighbours read what overlaps at about the same time, through the second-level cache.
+        let fill = kernel.halo[0].lo + kernel.halo[0].hi;
+        return (kernel.tile[0] + fill) as f64 / kernel.tile[0] as f64;
+    }
     // Blocks run in order, fastest axis first: along axis a the halo is shared if the cache holds all slices (of
     // the axes faster than a) that a layer of blocks spans.
     let extents = stencil.extents();
@@ -182,6 +198,9 @@ fn registers(plan: &Plan, stencil: &Stencil) -> u32 {
     let taps = taps.unwrap_or(0).min(32) as u32;
     let words = (stencil.value_bytes() / 4) as u32;
     match plan.strategy {
+        Strategy::Stream => plan.fused[0].marching.as_ref().map_or(32, |marching| {
+            stream::registers(stencil, marching, plan.temporal_depth) as u32
+        }),
         Strategy::Tiled => 24 + words * taps,
         Strategy::Auto | Strategy::Direct => 16 + words * taps / 2,
     }
@@ -199,6 +218,9 @@ fn seconds_per_step(
     occupancy: Occupancy,
 ) -> (f64, Bound) {
     let device = &plan.device;
+    if plan.strategy == Strategy::Stream {
+        return marching_seconds(plan, stencil, traffic);
+    }
     let size = stencil.value_bytes();
     let cells = stencil.cells().max(1) as f64;
     let depth = plan.temporal_depth as f64;
@@ -260,6 +282,38 @@ fn seconds_per_step(
         0.0
     };
     ((largest + in_turns + launch) / depth, bound)
+}
+
+/// The same for `stream`, whose blocks overlap all their work: the larger of the times that memory and instructions need, in
+/// waves of blocks.
+fn marching_seconds(plan: &Plan, stencil: &Stencil, traffic: f64) -> (f64, Bound) {
+    let device = &plan.device;
+    let depth = plan.temporal_depth as f64;
+    let cells = stencil.cells().max(1) as f64;
+    let bandwidth = device.bandwidth_gbps * 1e9 * COPY_EFFICIENCY * MARCHING_BANDWIDTH;
+    let memory = depth * cells * traffic / bandwidth;
+    let clocks = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
+    let per_clock = f64::from(device.fma_per_clock(stencil.precision()));
+    let mut arithmetic = 0.0;
+    for kernel in &plan.fused {
+        let Some(marching) = &kernel.marching else {
+            continue;
+        };
+        let fill = kernel.halo[0].lo + kernel.halo[0].hi;
+        let passed = marching.passed(kernel.tile[0] + fill) as f64;
+        let blocks = kernel.blocks(stencil.extents()) as f64;
+        let slots = marching.resident.max(1) as f64;
+        let waves = (blocks / slots).ceil() * slots;
+        let taps = stencil.taps() as f64 + MARCHING_INSTRUCTIONS;
+        arithmetic += waves * passed * (depth * taps + MARCHING_ROW_INSTRUCTIONS)
+            / (clocks * per_clock * MARCHING_ISSUE);
+    }
+    let launch = plan.fused.len() as f64 * LAUNCH_SECONDS;
+    let (seconds, bound) = match memory > arithmetic {
+        true => (memory, Bound::Memory),
+        false => (arithmetic, Bound::Arithmetic),
+    };
+    ((seconds + launch) / depth, bound)
 }
 
 /// Values that a thread loads for one cell of each update, by the number of rows that it computes at a time: a value that

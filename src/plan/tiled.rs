@@ -96,6 +96,7 @@ pub(super) fn kernel(
         shared: Some(shared),
         shared_bytes,
         takes_start: false,
+        marching: None,
     }
 }
 

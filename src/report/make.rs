@@ -123,8 +123,18 @@ impl Report {
             "tile": plan.tile,
             "temporal_depth": plan.temporal_depth,
         });
-        if plan.strategy == Strategy::Tiled {
+        if plan.strategy != Strategy::Direct {
             schedule["threads"] = json!(main.threads());
+        }
+        if let Some(marching) = &main.marching {
+            schedule["cells_per_thread"] = json!(marching.cells);
+            schedule["prefetch_depth"] = json!(marching.prefetch);
+            if stencil.rank() == 3 {
+                schedule["rows_per_thread"] = json!(marching.rows);
+            }
+            if marching.min_blocks > 0 {
+                schedule["resident_blocks"] = json!(marching.min_blocks);
+            }
         }
         self.schedule = Some(schedule);
         let mut kernels = plan
@@ -255,6 +265,7 @@ impl Report {
 fn strategy(plan: &Plan) -> &'static str {
     match plan.strategy {
         Strategy::Tiled => "tiled",
+        Strategy::Stream => "stream",
         Strategy::Auto | Strategy::Direct => "direct",
     }
 }

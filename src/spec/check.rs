@@ -45,6 +45,22 @@ pub(super) fn options(spec: &Spec, rank: usize) -> Result<(), SpecError> {
         ),
         (schedule.threads == Some(0), "schedule.threads"),
         (
+            schedule.cells_per_thread == Some(0),
+            "schedule.cells_per_thread",
+        ),
+        (
+            schedule.rows_per_thread == Some(0),
+            "schedule.rows_per_thread",
+        ),
+        (
+            schedule.prefetch_depth == Some(0),
+            "schedule.prefetch_depth",
+        ),
+        (
+            schedule.resident_blocks == Some(0),
+            "schedule.resident_blocks",
+        ),
+        (
             matches!(spec.initial, Some(Initial::Checkerboard { size: 0, .. })),
             "initial.size",
         ),

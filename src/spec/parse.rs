@@ -160,25 +160,35 @@ fn entry(node: &Node) -> Result<Entry, SpecError> {
 }
 
 fn schedule(node: &Node) -> Result<Schedule, SpecError> {
-    let f = node.fields(&["strategy", "tile", "temporal_depth", "threads"])?;
+    let f = node.fields(&[
+        "strategy",
+        "tile",
+        "temporal_depth",
+        "threads",
+        "cells_per_thread",
+        "rows_per_thread",
+        "prefetch_depth",
+        "resident_blocks",
+    ])?;
+    let size = |key| f.or(key, None, |n| n.size(1).map(Some));
     Ok(Schedule {
         strategy: f.or("strategy", Strategy::Auto, |n| {
             Ok(match n.choice(&["auto", "direct", "tiled", "stream"])? {
-                "auto" => Strategy::Auto,
                 "direct" => Strategy::Direct,
                 "tiled" => Strategy::Tiled,
-                _ => {
-                    return Err(n.error(
-                        "this version has the strategies \"auto\", \"direct\" and \"tiled\"",
-                    ));
-                }
+                "stream" => Strategy::Stream,
+                _ => Strategy::Auto,
             })
         })?,
         tile: f.or("tile", None, |n| {
             let items = n.items("output cells per axis")?;
             items.map(|n| n.size(1)).collect::<Result<_, _>>().map(Some)
         })?,
-        temporal_depth: f.or("temporal_depth", None, |n| n.size(1).map(Some))?,
-        threads: f.or("threads", None, |n| n.size(1).map(Some))?,
+        temporal_depth: size("temporal_depth")?,
+        threads: size("threads")?,
+        cells_per_thread: size("cells_per_thread")?,
+        rows_per_thread: size("rows_per_thread")?,
+        prefetch_depth: size("prefetch_depth")?,
+        resident_blocks: size("resident_blocks")?,
     })
 }

@@ -317,10 +317,39 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub temporal_depth: Option<usize>,
-    /// Threads a block (`tiled`; `direct` has one a cell of its tile).
+    /// Threads a block (`tiled` and `stream`; `direct` has one a cell of its tile).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub threads: Option<usize>,
+    /// Cells of a row that a thread holds (`stream`): 1, 2, 4 or 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
+    pub cells_per_thread: Option<usize>,
+    /// Rows of a plane that a thread holds (`stream` in 3D).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
+    pub rows_per_thread: Option<usize>,
+    /// Rows (2D) or planes (3D) that are on their way from memory or being read (`stream`): 2 or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
+    pub prefetch_depth: Option<usize>,
+    /// Blocks that a multiprocessor is to hold at least, which bounds the registers of a thread (`stream`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "std::num::NonZeroUsize")]
+    pub resident_blocks: Option<usize>,
+}
+
+impl Schedule {
+    /// Whether it decides anything that only `stream` has.
+    pub fn marches(&self) -> bool {
+        let knobs = [
+            self.cells_per_thread,
+            self.rows_per_thread,
+            self.prefetch_depth,
+            self.resident_blocks,
+        ];
+        knobs.iter().any(Option::is_some)
+    }
 }
 
 /// The way a kernel walks the grid.
@@ -334,6 +363,8 @@ pub enum Strategy {
     Direct,
     /// A tile with its halo in shared memory, several steps at a time.
     Tiled,
+    /// Marching along the slowest axis, several steps at a time in registers.
+    Stream,
 }
 
 /// Weights nested as deep as there are axes, every level of one length.

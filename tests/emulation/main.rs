@@ -104,6 +104,14 @@ fn a_sample_of_all_specs_agrees_with_the_reference() {
 }
 
 #[test]
+fn a_sample_of_what_marches_agrees_with_the_reference() {
+    if compiler::is_there() {
+        let drawn: Vec<Drawn> = Draw::streaming(3, &[2]).take(150).collect();
+        check_sample("stream", &planned(drawn));
+    }
+}
+
+#[test]
 fn axes_shorter_than_the_reach_agree_with_the_reference_for_every_pair_of_faces() {
     if compiler::is_there() {
         session::check("narrow", &planned(corners::narrow_axes()));

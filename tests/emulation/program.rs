@@ -101,9 +101,10 @@ fn repeated(case: &Case, sweeps: &Sweeps) -> String {
             .launch(case.stencil.extents())
             .expect("a plan serves its own grid");
         let triple = |n: [u32; 3]| format!("{{{}, {}, {}}}", n[0], n[1], n[2]);
+        let chunk = launch.chunk.map(|n| format!(", {n}")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "    if (!a.launch({}, {}, {}, {from}, {to}, [&](auto in, auto start, auto out) {{ text_of_{}::{name}(in, {}out, {extents}{flag}); }})) return;",
+            "    if (!a.launch({}, {}, {}, {from}, {to}, [&](auto in, auto start, auto out) {{ text_of_{}::{name}(in, {}out, {extents}{chunk}{flag}); }})) return;",
             triple(launch.grid),
             triple(launch.block),
             launch.shared_bytes,

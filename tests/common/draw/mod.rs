@@ -11,6 +11,7 @@ pub mod shapes;
 pub mod weights;
 
 use serde_json::{Value, json};
+use stencilgen::plan::{Device, Plan};
 use stencilgen::{Array, DType, Spec, Stencil};
 
 use boundaries::Faces;
@@ -73,11 +74,21 @@ pub struct Draw {
     ignore_nan: Deck<bool>,
     run_time: Deck<bool>,
     fast_math: Deck<bool>,
+    streaming: bool,
 }
 
 impl Draw {
+    /// Run directly and in tiles.
     pub fn new(seed: u64) -> Self {
-        let ways = schedules::all();
+        Self::of(seed, schedules::all(), &[1, 2, 2, 3, 3], false)
+    }
+
+    /// Run by `stream`, on grids that are wide enough for it; in 2D.
+    pub fn streaming(seed: u64, ranks: &[usize]) -> Self {
+        Self::of(seed, Way::streaming(), ranks, true)
+    }
+
+    fn of(seed: u64, ways: Vec<Way>, ranks: &[usize], streaming: bool) -> Self {
         let runs: Vec<(DType, Way)> = DType::ALL
             .into_iter()
             .flat_map(|dtype| ways.iter().map(move |way| (dtype, *way)))
@@ -102,7 +113,7 @@ impl Draw {
             random: Random::new(seed),
             runs: Deck::new(&runs),
             kinds: Deck::new(&Kind::ALL),
-            ranks: Deck::new(&[1, 2, 2, 3, 3]),
+            ranks: Deck::new(ranks),
             faces: Deck::new(&Faces::all()),
             steps: Deck::new(&[0, 1, 1, 1, 2, 2, 3, 3, 5, 7]),
             roomy: Deck::new(&[false, true, true]),
@@ -114,6 +125,7 @@ impl Draw {
             ignore_nan: one_in(3),
             run_time: one_in(5),
             fast_math: one_in(12),
+            streaming,
         }
     }
 }
@@ -122,10 +134,38 @@ impl Iterator for Draw {
     type Item = Drawn;
 
     fn next(&mut self) -> Option<Drawn> {
+        loop {
+            let mut drawn = self.draw();
+            if !self.streaming {
+                return Some(drawn);
+            }
+            // What it does not compute says nothing.
+            let Ok(stencil) = Stencil::new(&drawn.spec) else {
+                return Some(drawn);
+            };
+            if let Ok(plan) = Plan::new(&stencil, &Device::assumed()) {
+                let mut tile = plan.tile;
+                tile[0] = self
+                    .random
+                    .pick(&[2, 3, 5, 8, 13, 100])
+                    .min(stencil.extents()[0]);
+                drawn.spec.schedule.tile = Some(tile);
+                return Some(drawn);
+            }
+        }
+    }
+}
+
+impl Draw {
+    fn draw(&mut self) -> Drawn {
         let random = &mut self.random;
         let (dtype, way) = self.runs.draw(random);
         let rank = self.ranks.draw(random);
-        let grid = extents(rank, self.roomy.draw(random), random);
+        let roomy = self.roomy.draw(random);
+        let grid = match self.streaming {
+            true => wide_extents(rank, random),
+            false => extents(rank, roomy, random),
+        };
         let output = self.outputs.draw(random).filter(|o| {
             // The same type again says nothing, and complex results are those of complex grids.
             *o != dtype && o.is_complex() == dtype.is_complex()
@@ -176,6 +216,12 @@ impl Iterator for Draw {
         // It makes zeros of denormals, which the reference keeps.
         spec.fast_math &= magnitude != Magnitude::Small && weights.style != Style::Tiny;
         spec.schedule = way.with_tile(tile(rank, random));
+        if self.streaming {
+            spec.schedule.cells_per_thread = Some(random.pick(&[1, 1, 2]));
+            spec.schedule.rows_per_thread = Some(random.pick(&[1, 2, 3])).filter(|_| rank == 3);
+            spec.schedule.prefetch_depth = Some(random.pick(&[2, 3, 4]));
+            spec.schedule.threads = Some(random.pick(&[32, 64]));
+        }
         if way.is_tiled() && random.below(3) == 0 {
             spec.schedule.threads = Some(random.pick(&[32, 64, 96, 160]));
         }
@@ -187,11 +233,11 @@ impl Iterator for Draw {
             inputs::sprinkle_special(&mut input, random);
         }
         self.drawn += 1;
-        Some(Drawn {
+        Drawn {
             origin: format!("sample {}.{}", self.seed, self.drawn),
             spec,
             input: inputs::array(grid, dtype, input),
-        })
+        }
     }
 }
 
@@ -215,6 +261,17 @@ fn extents(rank: usize, large: bool, random: &mut Random) -> Vec<usize> {
         if extents.iter().product::<usize>() <= MAX_CELLS {
             return extents;
         }
+    }
+}
+
+/// Extents for `stream`: at least a warp along the fastest axis.
+fn wide_extents(rank: usize, random: &mut Random) -> Vec<usize> {
+    let x = random.pick(&[32, 33, 35, 38, 40, 47, 64, 65, 70, 72, 96, 101]);
+    let y = random.pick(&[5, 6, 7, 8, 9, 11, 13]);
+    let z = random.pick(&[5, 6, 7, 9, 10, 12]);
+    match rank {
+        2 => vec![random.pick(&[5, 7, 9, 10, 13, 17, 24, 31]), x],
+        _ => vec![z, y, x],
     }
 }
 

@@ -45,9 +45,9 @@ impl Way {
     pub fn with_tile(self, tile: Vec<usize>) -> Schedule {
         Schedule {
             strategy: self.strategy,
-            tile: Some(tile),
+            tile: Some(tile).filter(|_| self.strategy != Strategy::Stream),
             temporal_depth: Some(self.depth),
-            threads: None,
+            ..Schedule::default()
         }
     }
 
@@ -58,6 +58,12 @@ impl Way {
             depth,
             side: 8,
         }
+    }
+
+    /// `stream`, so many steps deep.
+    pub fn streaming() -> Vec<Way> {
+        let of = |depth| Self::new(Strategy::Stream, depth);
+        vec![of(1), of(2), of(3)]
     }
 
     pub fn is_tiled(self) -> bool {

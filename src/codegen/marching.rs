@@ -1,0 +1,446 @@
+//! What templates see of `stream`: how rows are divided among lanes, what an arriving row gives to the sums around it, and
+//! what lies beyond the faces, by its distance.
+
+use serde::Serialize;
+
+use super::cells::Cells;
+use super::context::NAMES;
+use super::faces;
+use super::literal::exact;
+use super::updates::Weights;
+use crate::dtype::Precision;
+use crate::plan::{Kernel, Marching, at_once, even, lag, streamed, sums};
+use crate::spec::{Entry, Face, Source, Stencil};
+
+/// The parts of a text that all kernels of a plan share.
+#[derive(Serialize)]
+pub(super) struct MarchContext {
+    /// Cells of a row that a lane holds, and a warp.
+    pub cells: usize,
+    pub span: usize,
+    /// Alignment of a lane's cells as they lie in the ring, and of its values.
+    pub lane_align: usize,
+    pub value_align: usize,
+    /// Copies by which a lane fetches its share of a row, bytes of one, and cells of one.
+    pub copies: usize,
+    pub copy_bytes: usize,
+    pub copy_cells: usize,
+    /// Whether a lane copies the cells that it reads, rather than cells for other lanes.
+    pub private: bool,
+    /// Whether copies need no waiting: they are too small for asynchronous ones.
+    pub plain: bool,
+    /// The updates.
+    pub updates: Vec<MarchUpdate>,
+    /// What changes nothing where something is added to it.
+    pub none: &'static str,
+    /// Faces that give values, by axis and side.
+    pub beyond: Vec<Beyond>,
+    /// Whether the slowest axis has faces at which rows beyond them follow those inside.
+    pub faces: bool,
+    /// Whether the axes are periodic, slowest first.
+    pub periodic: Vec<bool>,
+    /// Whether a part of the march is near such a face, for each of its parts.
+    pub parts: Vec<bool>,
+    /// Condition under which the cell `k` of a lane in row `made` keeps its value; empty if none does.
+    pub kept: String,
+    /// Rows or planes near a face of the slowest axis that are not like others, at most.
+    pub near: usize,
+    /// The slowest axis.
+    pub y: AxisFaces,
+    /// The axis along rows.
+    pub x: AxisFaces,
+}
+
+/// Both faces of an axis.
+#[derive(Serialize)]
+pub(super) struct AxisFaces {
+    pub lo: FaceContext,
+    pub hi: FaceContext,
+}
+
+/// One face.
+#[derive(Serialize)]
+pub(super) struct FaceContext {
+    /// Whether cells beyond have values.
+    pub ghosts: bool,
+    /// Whether these depend on no cell inside.
+    pub constant: bool,
+    /// The distance inward, 0 at the face, of the cell that the cell `k` beyond follows.
+    pub inward: &'static str,
+    /// The function that makes the value beyond from that of the cell inside; empty if it is the same.
+    pub function: String,
+    /// Whether cells whose taps would pass it keep their values.
+    pub fixed: bool,
+}
+
+/// A function that makes the value beyond a face.
+#[derive(Serialize)]
+pub(super) struct Beyond {
+    pub name: String,
+    pub what: String,
+    pub value: String,
+}
+
+/// An update as it is scattered.
+#[derive(Serialize)]
+pub(super) struct MarchUpdate {
+    pub index: usize,
+    pub ends_step: bool,
+    pub taps: usize,
+    /// How far it reaches along the slowest axis.
+    pub lo: usize,
+    pub hi: usize,
+    /// The same of its taps alone, for cells that keep their value.
+    pub reach_lo: usize,
+    pub reach_hi: usize,
+    /// Unfinished sums.
+    pub sums: usize,
+    /// By how many rows or planes its results lag.
+    pub lag: usize,
+    pub at_once: bool,
+    /// Neighbours of a lane's cells that it reads, to the left and to the right, and the taps' own reach.
+    pub left: usize,
+    pub right: usize,
+    pub reach_left: usize,
+    pub reach_right: usize,
+    /// What a row gives, by how many rows before it the sum's cell lies.
+    pub slices: Vec<Slice>,
+    /// What becomes of the sums, the one to be completed first.
+    pub scatter: Vec<Scatter>,
+    /// Condition under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row;
+    /// empty if none does.
+    pub kept: String,
+    /// Weight of a cell from which nothing is missing, as an argument; empty where it is not needed.
+    pub full: String,
+}
+
+/// The taps at one offset along the slowest axis.
+#[derive(Serialize)]
+pub(super) struct Slice {
+    pub offset: i64,
+    pub lines: Vec<String>,
+}
+
+/// What becomes of a sum when a row arrives.
+#[derive(Serialize)]
+pub(super) struct Scatter {
+    /// Offset of the taps by which the row is added.
+    pub offset: i64,
+    /// The sum before, and where it stands afterwards.
+    pub from: String,
+    pub to: String,
+    /// `kept ? … : `, where some cells may keep their value.
+    pub kept: String,
+}
+
+/// What is special to a kernel.
+#[derive(Serialize)]
+pub(super) struct MarchKernel {
+    pub warps: usize,
+    pub prefetch: usize,
+    pub min_blocks: usize,
+    /// Rows or planes before and after the chunk that arrive at the first level.
+    pub before: usize,
+    pub after: usize,
+    /// By how many rows or planes the last result lags.
+    pub lag: usize,
+    /// Rows or planes by which the last level lags behind the first.
+    pub last_lag: usize,
+    /// Overlap along rows.
+    pub left: usize,
+    pub right: usize,
+    pub stride: usize,
+    /// Rows or planes of one turn of the loop.
+    pub unroll: usize,
+    /// Cells of one store.
+    pub store_cells: usize,
+    pub stores: usize,
+    pub store_align: usize,
+}
+
+impl MarchContext {
+    pub(super) fn new(
+        marching: &Marching,
+        stencil: &Stencil,
+        cells: &Cells,
+        weights: &mut Weights,
+        full: &[String],
+    ) -> Self {
+        let rank = stencil.rank();
+        let size = stencil.dtype().size();
+        let lane_bytes = marching.cells * size;
+        let mut beyond = Vec::new();
+        let names = &NAMES[3 - rank..];
+        let mut both = |axis: usize| {
+            let [lo, hi] =
+                [0, 1].map(|side| face(stencil, axis, side, names[axis], cells, &mut beyond));
+            AxisFaces { lo, hi }
+        };
+        let (y, x) = (both(0), both(rank - 1));
+        let boundary = stencil.boundary();
+        let reaches = |u: usize| streamed(stencil, u);
+        let count = stencil.updates().len();
+        let meets =
+            !boundary[0].is_periodic() && (0..count).any(|u| reaches(u).lo + reaches(u).hi > 0);
+        let near = (0..count)
+            .map(|u| reaches(u).lo + reaches(u).hi + 1)
+            .max()
+            .unwrap_or(1);
+        Self {
+            cells: marching.cells,
+            span: marching.span(),
+            lane_align: power(lane_bytes).min(16),
+            value_align: power(marching.cells * stencil.value_bytes()).min(16),
+            copies: lane_bytes / marching.copy_bytes,
+            copy_bytes: marching.copy_bytes,
+            copy_cells: marching.copy_bytes / size,
+            private: marching.copy_bytes >= lane_bytes.min(16),
+            plain: marching.copy_bytes < 4,
+            faces: meets,
+            periodic: boundary.iter().map(|b| b.is_periodic()).collect(),
+            parts: if meets {
+                vec![true, false]
+            } else {
+                vec![false]
+            },
+            kept: kept_cells(stencil),
+            near,
+            updates: (0..count)
+                .map(|u| update(stencil, u, cells, weights, full))
+                .collect(),
+            beyond,
+            none: none(cells),
+            y,
+            x,
+        }
+    }
+}
+
+impl MarchKernel {
+    pub(super) fn new(
+        kernel: &Kernel,
+        marching: &Marching,
+        stencil: &Stencil,
+        result: usize,
+    ) -> Self {
+        let count = stencil.updates().len();
+        let steps = kernel.levels.len() / count.max(1);
+        let lags: Vec<usize> = (0..count).map(|u| lag(stencil, u)).collect();
+        let total = steps * lags.iter().sum::<usize>();
+        let overlap = marching.overlap.last().copied().unwrap_or_default();
+        Self {
+            warps: marching.warps,
+            prefetch: marching.prefetch,
+            min_blocks: marching.min_blocks,
+            before: kernel.halo[0].lo,
+            after: kernel.halo[0].hi,
+            lag: total,
+            last_lag: total - lags.last().copied().unwrap_or(0),
+            left: overlap.lo,
+            right: overlap.hi,
+            stride: marching.strides().last().copied().unwrap_or(1),
+            unroll: 2,
+            store_cells: marching.store_bytes / result,
+            stores: marching.cells * result / marching.store_bytes,
+            store_align: marching.store_bytes,
+        }
+    }
+}
+
+/// The largest power of two that divides a number of bytes.
+fn power(bytes: usize) -> usize {
+    1 << bytes.trailing_zeros()
+}
+
+fn update(
+    stencil: &Stencil,
+    index: usize,
+    cells: &Cells,
+    weights: &mut Weights,
+    full: &[String],
+) -> MarchUpdate {
+    let update = &stencil.updates()[index];
+    let x = stencil.rank() - 1;
+    let along = streamed(stencil, index);
+    let row = even(stencil, index, x);
+    let kept = kept_in_row(stencil, index);
+    let count = along.lo + along.hi;
+    let scatter = (0..=count)
+        .map(|s| {
+            let offset = along.hi as i64 - s as i64;
+            let from = match s == count {
+                true => none(cells).to_owned(),
+                false => format!("sum[{s}][k]"),
+            };
+            Scatter {
+                offset,
+                to: match s {
+                    0 => "row[k]".into(),
+                    s => format!("sum[{}][k]", s - 1),
+                },
+                kept: match offset.signum() {
+                    _ if kept.is_empty() => String::new(),
+                    0 => "kept ? at(0) : ".into(),
+                    1 => format!("kept ? {from} : "),
+                    _ => String::new(),
+                },
+                from,
+            }
+        })
+        .collect();
+    let slices = (-(along.lo as i64)..=along.hi as i64)
+        .map(|offset| Slice {
+            offset,
+            lines: update
+                .taps
+                .iter()
+                .enumerate()
+                .filter(|(_, tap)| tap.offset[0] == offset)
+                .map(|(k, tap)| {
+                    let weight = weights.of(index, k, tap.coefficient);
+                    let place: Vec<String> = tap.offset[1..].iter().map(i64::to_string).collect();
+                    let add = match () {
+                        () if tap.imaginary => "add_turned",
+                        () if cells.value != "real" => "add_scaled",
+                        () => cells.fma,
+                    };
+                    format!("sum = {add}({weight}, at({}), sum);", place.join(", "))
+                })
+                .collect(),
+        })
+        .collect();
+    MarchUpdate {
+        index,
+        ends_step: index + 1 == stencil.updates().len(),
+        taps: update.taps.len(),
+        lo: along.lo,
+        hi: along.hi,
+        reach_lo: update.reach[0].lo,
+        reach_hi: update.reach[0].hi,
+        sums: sums(stencil, index),
+        lag: lag(stencil, index),
+        at_once: at_once(stencil, index),
+        left: row.lo,
+        right: row.hi,
+        reach_left: update.reach[x].lo,
+        reach_right: update.reach[x].hi,
+        slices,
+        scatter,
+        kept: kept.join(" || "),
+        full: full
+            .get(index)
+            .map(|f| format!(", {f}"))
+            .unwrap_or_default(),
+    }
+}
+
+/// Conditions under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row.
+fn kept_in_row(stencil: &Stencil, update: usize) -> Vec<String> {
+    let x = stencil.rank() - 1;
+    let reach = stencil.updates()[update].reach[x];
+    let [lo, hi] = stencil.boundary()[x].faces();
+    let sides = [
+        (lo, reach.lo, "lo * V + k"),
+        (hi, reach.hi, "hi * V + V - 1 - k"),
+    ];
+    let fixed = sides
+        .into_iter()
+        .filter(|(face, reach, _)| face.source == Source::Unread && *reach > 0);
+    fixed
+        .map(|(_, reach, place)| format!("{place} < {reach}"))
+        .collect()
+}
+
+/// The same for the cell in row `made`, with the faces of the slowest axis.
+fn kept_cells(stencil: &Stencil) -> String {
+    let reach = stencil.reach()[0];
+    let y = faces::kept(&stencil.boundary()[0], reach, "made", "ny");
+    let x = kept_in_row(stencil, 0);
+    y.into_iter().chain(x).collect::<Vec<_>>().join(" || ")
+}
+
+/// What changes nothing where something is added to it.
+fn none(cells: &Cells) -> &'static str {
+    match cells.value {
+        "real" => "-0.0f",
+        _ => "value_t{-0.0f, -0.0f}",
+    }
+}
+
+/// What a template needs to know of a face; if it changes values, a function that does is added to `functions`.
+fn face(
+    stencil: &Stencil,
+    axis: usize,
+    side: usize,
+    name: &str,
+    cells: &Cells,
+    functions: &mut Vec<Beyond>,
+) -> FaceContext {
+    let face = stencil.boundary()[axis].faces()[side];
+    let imaginary = stencil.imaginary_boundary()[axis].faces()[side];
+    let constant = face.source == Source::Nothing;
+    let changes = face.is_affine() || imaginary.is_affine();
+    let end = ["lo", "hi"][side];
+    let function = if changes {
+        format!("beyond_{name}_{end}")
+    } else {
+        String::new()
+    };
+    if changes {
+        functions.push(Beyond {
+            what: format!("the {} face of {name}", ["low", "high"][side]),
+            value: value_beyond(stencil, &face, &imaginary, cells, || {
+                stencil.entries()[axis][side] == Entry::Zero
+            }),
+            name: function.clone(),
+        });
+    }
+    FaceContext {
+        ghosts: !matches!(face.source, Source::Periodic | Source::Unread),
+        constant,
+        inward: match face.source {
+            Source::HalfSample => "k - 1",
+            Source::WholeSample => "k",
+            _ => "0",
+        },
+        function,
+        fixed: face.source == Source::Unread,
+    }
+}
+
+/// The value `k` cells beyond a face, from the value `v` of the cell inside.
+fn value_beyond(
+    stencil: &Stencil,
+    face: &Face,
+    imaginary: &Face,
+    cells: &Cells,
+    is_zero: impl Fn() -> bool,
+) -> String {
+    let precision: Precision = stencil.precision();
+    let offset = |face: &Face| {
+        let constant = exact(face.offset, precision);
+        match face.slope {
+            0.0 => constant,
+            slope if face.offset == 0.0 => format!("real(2 * k - 1) * {}", exact(slope, precision)),
+            slope => format!("{constant} + real(2 * k - 1) * {}", exact(slope, precision)),
+        }
+    };
+    let (offset, constant) = if cells.complex {
+        let both = format!("value_t{{{}, {}}}", offset(face), offset(imaginary));
+        (both.clone(), both)
+    } else if cells.pair {
+        let weight = if is_zero() { "0" } else { "full" };
+        let value = offset(face);
+        (
+            value.clone(),
+            format!("value_t{{{value} * {weight}, {weight}}}"),
+        )
+    } else {
+        (offset(face), offset(face))
+    };
+    if face.source == Source::Nothing {
+        constant
+    } else {
+        format!("beyond({}, v, {offset})", exact(face.scale, precision))
+    }
+}

@@ -1,0 +1,501 @@
+//! `stream`: marching along the slowest axis, every level of several time steps in registers.
+//!
+//! A warp owns a span of 32 · V cells of a row (its lanes V cells each), and in 3D a block of W warps with R rows each owns
+//! W · R such rows of a plane. Rows (2D) or planes (3D) of the grid arrive one after the other, along the slowest axis,
+//! through a ring in shared memory that is filled by asynchronous copies. What arrives is *scattered*: it is added to the
+//! sums of all cells that it is a neighbour of. A sum is complete when the last of its neighbours has arrived; the
+//! completed row is what arrives at the next level. So a level keeps nothing but its unfinished sums, and a step costs no
+//! memory traffic at all. Neighbours along a row are registers, of this lane or of those beside it (shuffles);
+//! neighbouring rows of a plane are registers, or shared memory where they belong to another warp.
+//!
+//! Spans and planes overlap by what all levels reach, rounded up to whole lanes. At the faces of the grid nothing
+//! overlaps: the first span begins at the low face and the last ends at the high one, being moved inward, so the faces
+//! always fall on the same cells of the same lanes. Cells beyond a face are made anew at every level from the cells that
+//! its rule names. Along the streamed axis what lies beyond is linear in what arrives, so near a face an arriving row is
+//! added to some sums once more, as the rows beyond the face that follow it.
+//!
+//! Sums are made in the order in which rows arrive, the lowest first, so they depend on nothing but a cell's place in the
+//! grid: any depth, chunk or span gives the same bits.
+
+use super::Device;
+use super::kernel::{Elements, Kernel, Level};
+use crate::spec::{AxisBoundary, Face, Reach, Schedule, Source, Stencil};
+
+/// Lanes of a warp.
+pub(super) const LANES: usize = 32;
+/// Most taps of an update: they are written out, several times.
+const MAX_TAPS: usize = 350;
+/// Most registers that sums and rows may take by the estimate; the compiler has 255 in all.
+const MAX_REGISTERS: usize = 232;
+/// Fewest rows or planes of a chunk, and most chunks, that are thought of.
+const MIN_CHUNK: usize = 8;
+const MAX_CHUNKS: usize = 4096;
+
+/// How a kernel of `stream` divides its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marching {
+    /// Cells of a row that a lane holds.
+    pub cells: usize,
+    /// Rows of a plane that a lane holds; 1 in 2D.
+    pub rows: usize,
+    /// Warps of a block.
+    pub warps: usize,
+    /// Rows or planes of the ring.
+    pub prefetch: usize,
+    /// Bytes of one copy from memory: as many as rows are aligned to, at most 16.
+    pub copy_bytes: usize,
+    /// The same of one store.
+    pub store_bytes: usize,
+    /// Blocks that a multiprocessor is to hold at least; 0 leaves it to the compiler.
+    pub min_blocks: usize,
+    /// Rows or planes that a block marches over, if the schedule says it; else launches choose it.
+    pub chunk: Option<usize>,
+    /// Cells of a block that its neighbours compute as well, along each axis but the slowest.
+    pub overlap: Vec<Reach>,
+    /// Whether these axes close on themselves.
+    pub periodic: Vec<bool>,
+    /// Fewest cells of the grid along each axis.
+    pub least: Vec<usize>,
+    /// Cells of a row that rows have to be a multiple of.
+    pub multiple: usize,
+    /// Blocks that the whole device holds at a time.
+    pub resident: usize,
+}
+
+/// What the schedule decides of [`Marching`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Knobs {
+    pub cells: usize,
+    pub rows: usize,
+    pub warps: usize,
+    pub prefetch: usize,
+    pub min_blocks: usize,
+    pub chunk: Option<usize>,
+}
+
+impl Marching {
+    /// Cells of a span: what a warp holds of a row.
+    pub fn span(&self) -> usize {
+        LANES * self.cells
+    }
+
+    /// Cells of a block along the axes but the slowest: overlapping ones included.
+    pub fn region(&self) -> Vec<usize> {
+        match self.overlap.len() {
+            1 => vec![self.span()],
+            _ => vec![self.warps * self.rows, self.span()],
+        }
+    }
+
+    /// Cells that a block passes over for a chunk of `depth` cells along the slowest axis.
+    pub(super) fn passed(&self, depth: usize) -> usize {
+        let spans = if self.overlap.len() == 1 {
+            self.warps
+        } else {
+            1
+        };
+        self.region().iter().product::<usize>() * spans * depth
+    }
+
+    /// How far from one span, or one block of rows, to the next.
+    pub fn strides(&self) -> Vec<usize> {
+        let region = self.region();
+        let overlap = self.overlap.iter();
+        overlap.zip(region).map(|(o, n)| n - o.lo - o.hi).collect()
+    }
+
+    /// Whether the kernel computes grids of these extents.
+    pub fn serves(&self, extents: &[usize]) -> bool {
+        let large = extents.iter().zip(&self.least).all(|(n, least)| n >= least);
+        let aligned = extents
+            .last()
+            .is_some_and(|n| n.is_multiple_of(self.multiple));
+        extents.len() == self.least.len() && large && aligned
+    }
+
+    /// Blocks that stand beside each other across the axes but the slowest, on a grid of these extents.
+    pub(super) fn across(&self, extents: &[usize]) -> usize {
+        let pieces = |axis: usize| self.pieces(axis, extents[axis + 1]);
+        match self.overlap.len() {
+            1 => pieces(0).div_ceil(self.warps),
+            _ => pieces(0).saturating_mul(pieces(1)),
+        }
+    }
+
+    /// Rows or planes that a block marches over: the number for which the waves of blocks that the device holds at a time
+    /// take the least time, a block passing over `fill` more than it keeps.
+    pub(super) fn chunk_of(&self, extents: &[usize], fill: usize) -> usize {
+        let n = extents[0].max(1);
+        if let Some(chunk) = self.chunk {
+            return chunk.min(n);
+        }
+        let across = self.across(extents).max(1);
+        let most = n.div_ceil(fill.max(MIN_CHUNK)).max(1);
+        (1..=most.min(MAX_CHUNKS))
+            .map(|chunks| n.div_ceil(chunks))
+            .min_by_key(|&chunk| {
+                let blocks = across * n.div_ceil(chunk);
+                blocks.div_ceil(self.resident.max(1)) * (chunk + fill)
+            })
+            .unwrap_or(n)
+    }
+
+    /// How many spans, or blocks of rows, cover an axis (counted without the slowest) of `n` cells.
+    fn pieces(&self, axis: usize, n: usize) -> usize {
+        let (region, stride) = (self.region()[axis], self.strides()[axis]);
+        if self.periodic[axis] {
+            n.div_ceil(stride)
+        } else {
+            1 + n.saturating_sub(region).div_ceil(stride)
+        }
+    }
+}
+
+/// The geometries that are tried, as far as the schedule leaves them open.
+pub(super) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
+    let rank = stencil.rank();
+    // A lane holds 16 bytes of a row; fewer where the grid is narrow.
+    let most = (16 / stencil.value_bytes()).max(1);
+    let cells = schedule.cells_per_thread;
+    let cells = cells.map_or_else(
+        || [4, 2, 1].into_iter().filter(|&c| c <= most).collect(),
+        |c| vec![c],
+    );
+    let shapes: &[(usize, usize)] = match rank {
+        2 => &[(1, 4)],
+        _ => &[
+            (3, 12),
+            (4, 12),
+            (4, 8),
+            (3, 8),
+            (2, 16),
+            (2, 8),
+            (4, 4),
+            (2, 4),
+            (1, 8),
+        ],
+    };
+    let threads = schedule.threads.map(|threads| (threads / LANES).max(1));
+    let mut shapes: Vec<(usize, usize)> = shapes
+        .iter()
+        .map(|&(rows, warps)| {
+            (
+                schedule
+                    .rows_per_thread
+                    .filter(|_| rank == 3)
+                    .unwrap_or(rows),
+                threads.unwrap_or(warps),
+            )
+        })
+        .collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let prefetch = schedule
+        .prefetch_depth
+        .unwrap_or(if rank == 2 { 8 } else { 3 });
+    let chunk = schedule
+        .tile
+        .as_ref()
+        .and_then(|tile| tile.first().copied());
+    let all = cells.iter().flat_map(|&cells| {
+        let shapes = shapes.iter();
+        shapes.map(move |&(rows, warps)| Knobs {
+            cells,
+            rows,
+            warps,
+            prefetch,
+            min_blocks: schedule.resident_blocks.unwrap_or(0),
+            chunk,
+        })
+    });
+    all.collect()
+}
+
+/// Rows or planes between which a step reaches along the slowest axis, as an update is computed: equally far to both sides
+/// where a face reflects, since what lies beyond it follows cells as far inside.
+pub fn streamed(stencil: &Stencil, update: usize) -> Reach {
+    even(stencil, update, 0)
+}
+
+/// The same along any axis.
+pub(crate) fn even(stencil: &Stencil, update: usize, axis: usize) -> Reach {
+    let reach = stencil.updates()[update].reach[axis];
+    if stencil.boundary()[axis].reflects() {
+        let side = reach.radius();
+        Reach { lo: side, hi: side }
+    } else {
+        reach
+    }
+}
+
+/// Whether an update in 3D adds a plane to the sums that it completes as soon as it arrives: its taps in other planes than
+/// the cell's own are all at the cell's own place. Else an arriving plane waits until its edge rows have been
+/// exchanged between warps, one plane later.
+pub fn at_once(stencil: &Stencil, update: usize) -> bool {
+    let update = &stencil.updates()[update];
+    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
+    update.reach[0].hi > 0
+        && update
+            .taps
+            .iter()
+            .all(|t| t.offset[0] == 0 || here(&t.offset))
+}
+
+/// Planes by which the result of an update lags behind what arrives.
+pub fn lag(stencil: &Stencil, update: usize) -> usize {
+    let waits = stencil.rank() == 3 && !at_once(stencil, update);
+    streamed(stencil, update).hi + usize::from(waits)
+}
+
+/// Why `stream` cannot compute a stencil, if so.
+pub(super) fn refusal(stencil: &Stencil) -> Option<String> {
+    let updates = stencil.updates();
+    let most = updates.iter().map(|u| u.taps.len()).max().unwrap_or(0);
+    if stencil.rank() == 1 {
+        return Some("a grid of one axis, along which it would march".into());
+    }
+    if updates.iter().any(|u| u.taps.is_empty()) {
+        return Some("an update without taps".into());
+    }
+    if most > MAX_TAPS {
+        return Some(format!("{most} taps; it writes out at most {MAX_TAPS}"));
+    }
+    if stencil.flags_overflow() {
+        return Some(
+            "\"overflow\": \"error\", where cells that are computed twice must not be told".into(),
+        );
+    }
+    if updates.len() > 1 && stencil.is_fixed() {
+        return Some("passes between \"fixed\" faces".into());
+    }
+    None
+}
+
+/// The kernel that makes `depth` steps. `Err` tells what it would need that is not there.
+pub(super) fn kernel(
+    stencil: &Stencil,
+    device: &Device,
+    knobs: &Knobs,
+    depth: usize,
+    suffix: &str,
+    writes: Elements,
+) -> Result<Kernel, String> {
+    if let Some(reason) = refusal(stencil) {
+        return Err(reason);
+    }
+    let rank = stencil.rank();
+    let updates = stencil.updates();
+    let reach = stencil.reach();
+    let lanes = |n: usize| n.next_multiple_of(knobs.cells);
+    let deep = |r: Reach| Reach {
+        lo: r.lo.saturating_mul(depth),
+        hi: r.hi.saturating_mul(depth),
+    };
+    let overlap: Vec<Reach> = (1..rank)
+        .map(|axis| match (axis + 1 == rank, deep(reach[axis])) {
+            (true, Reach { lo, hi }) => Reach {
+                lo: lanes(lo),
+                hi: lanes(hi),
+            },
+            (false, reach) => reach,
+        })
+        .collect();
+    let mut marching = Marching {
+        cells: knobs.cells,
+        rows: knobs.rows,
+        warps: knobs.warps,
+        prefetch: knobs.prefetch,
+        copy_bytes: 0,
+        store_bytes: 0,
+        min_blocks: knobs.min_blocks,
+        chunk: knobs.chunk,
+        overlap,
+        periodic: stencil.boundary()[1..]
+            .iter()
+            .map(AxisBoundary::is_periodic)
+            .collect(),
+        least: Vec::new(),
+        multiple: 1,
+        resident: 0,
+    };
+    marching.least = least(stencil, &marching, depth)?;
+    let pairs = stencil.extents().iter().zip(&marching.least).enumerate();
+    for (axis, (n, least)) in pairs {
+        if n < least {
+            let name = ["z", "y", "x"][axis + 3 - rank];
+            return Err(format!("{least} cells along {name}; the grid has {n}"));
+        }
+    }
+    let (nx, size) = (stencil.extents()[rank - 1], stencil.dtype().size());
+    marching.copy_bytes = match granule(nx, size, knobs.cells) {
+        // The hardware has no asynchronous copies of so few bytes.
+        2 => size,
+        bytes => bytes,
+    };
+    let written = match writes {
+        Elements::Results => stencil.output_dtype().size(),
+        Elements::Cells | Elements::Values => size,
+    };
+    marching.store_bytes = granule(nx, written, knobs.cells);
+    let pieces = [(marching.copy_bytes, size), (marching.store_bytes, written)];
+    let multiples = pieces.map(|(bytes, size)| (bytes / size).max(1));
+    marching.multiple = multiples[0].max(multiples[1]);
+    let ring = marching.prefetch * marching.rows * marching.warps * marching.span() * size;
+    let exchanged = exchanged_bytes(stencil, &marching, depth);
+    let shared_bytes = ring + exchanged;
+    let threads = LANES * marching.warps;
+    let registers = registers(stencil, &marching, depth);
+    if registers > MAX_REGISTERS {
+        return Err(format!(
+            "some {registers} registers a thread; there are at most 255"
+        ));
+    }
+    let occupancy = device.occupancy(threads, registers as u32, shared_bytes);
+    marching.resident = occupancy.blocks.max(1) as usize * device.multiprocessors as usize;
+    let strides = marching.strides();
+    let across = match rank {
+        2 => vec![strides[0] * marching.warps],
+        _ => strides,
+    };
+    let levels = levels(stencil, depth);
+    let halo: Vec<Reach> = (0..rank)
+        .map(|axis| match axis {
+            0 => Reach {
+                lo: depth
+                    * (0..updates.len())
+                        .map(|u| streamed(stencil, u).lo)
+                        .sum::<usize>(),
+                hi: depth
+                    * (0..updates.len())
+                        .map(|u| streamed(stencil, u).hi)
+                        .sum::<usize>(),
+            },
+            _ => marching.overlap[axis - 1],
+        })
+        .collect();
+    let mut kernel = Kernel {
+        suffix: suffix.into(),
+        tile: std::iter::once(0).chain(across).collect(),
+        halo,
+        levels,
+        reads: Elements::Cells,
+        writes,
+        block: [u32::try_from(threads).unwrap_or(u32::MAX), 1, 1],
+        flat: true,
+        rows: marching.rows,
+        shared: None,
+        shared_bytes,
+        takes_start: false,
+        marching: Some(marching),
+    };
+    kernel.tile[0] = kernel.chunk(stencil.extents()).unwrap_or(1);
+    Ok(kernel)
+}
+
+/// Bytes of one copy or store of cells of `size` bytes: the largest power of two up to 16 that divides rows of `nx` cells, and
+/// the `cells` that a lane holds.
+fn granule(nx: usize, size: usize, cells: usize) -> usize {
+    let divides = |bytes: &usize| {
+        let whole = |n: usize| n.saturating_mul(size).is_multiple_of(*bytes);
+        *bytes >= size && whole(nx) && whole(cells)
+    };
+    [16, 8, 4, 2].into_iter().find(divides).unwrap_or(size)
+}
+
+/// Bytes of shared memory in which warps of a block give each other the edge rows of their levels, twice.
+fn exchanged_bytes(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
+    if stencil.rank() < 3 {
+        return 0;
+    }
+    let rows: usize = (0..stencil.updates().len())
+        .map(|u| {
+            let reach = stencil.updates()[u].reach[1];
+            reach.lo + reach.hi
+        })
+        .sum();
+    2 * depth * rows * (marching.warps + 1) * marching.span() * stencil.value_bytes()
+}
+
+/// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
+pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
+    let words = stencil.value_bytes() / 4;
+    let cells = marching.cells * marching.rows * words;
+    let levels = 0..stencil.updates().len();
+    let held: usize = levels
+        .map(|u| sums(stencil, u) + usize::from(stencil.rank() == 3))
+        .sum();
+    let x = stencil.rank() - 1;
+    let beside = stencil
+        .updates()
+        .iter()
+        .map(|u| u.reach[x].lo + u.reach[x].hi);
+    let beside = beside.max().unwrap_or(0) * words * if stencil.rank() == 3 { 2 } else { 1 };
+    depth * held * cells + 2 * cells + beside + 28
+}
+
+/// Rows or planes of unfinished sums that a level of an update keeps.
+pub fn sums(stencil: &Stencil, update: usize) -> usize {
+    let reach = streamed(stencil, update);
+    if stencil.rank() == 3 && at_once(stencil, update) {
+        reach.lo + reach.hi - 1
+    } else {
+        reach.lo + reach.hi
+    }
+}
+
+/// The levels of `depth` steps, and how far beyond the chunk each computes.
+fn levels(stencil: &Stencil, depth: usize) -> Vec<Level> {
+    let count = stencil.updates().len();
+    let mut needed = vec![Reach::default(); stencil.rank()];
+    let mut levels = Vec::with_capacity(depth * count);
+    for remaining in 0..depth * count {
+        let update = count - 1 - remaining % count;
+        levels.push(Level {
+            update,
+            halo: needed.clone(),
+            ends_step: update + 1 == count,
+        });
+        for (axis, halo) in needed.iter_mut().enumerate() {
+            *halo = *halo + stencil.updates()[update].reach[axis];
+        }
+    }
+    levels.reverse();
+    levels
+}
+
+/// The fewest cells of the grid along each axis: a whole span and block of rows, and along the slowest axis what keeps
+/// the two faces apart. `Err` tells why there is no such geometry.
+fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usize>, String> {
+    let rank = stencil.rank();
+    let region = marching.region();
+    for (axis, (&n, overlap)) in region.iter().zip(&marching.overlap).enumerate() {
+        let cells = overlap.lo.saturating_add(overlap.hi);
+        let fastest = axis + 2 == rank;
+        if cells >= n {
+            return Err(format!(
+                "{cells} cells of overlap along {}, where a {} holds {n}",
+                if fastest { "x" } else { "y" },
+                if fastest { "warp" } else { "block" },
+            ));
+        }
+        for update in 0..stencil.updates().len() {
+            let boundary = &stencil.boundary()[axis + 1];
+            let mut reach = even(stencil, update, axis + 1).radius();
+            let whole = |f: &Face| f.source == Source::WholeSample;
+            reach += usize::from(reach > 0 && boundary.faces().iter().any(whole));
+            let (needed, held, what) = match fastest {
+                true => (2 * reach, n, "cells a warp"),
+                false => (reach, marching.rows, "rows a thread"),
+            };
+            if needed > held {
+                return Err(format!("{needed} {what}; found {held}"));
+            }
+        }
+    }
+    let reach = stencil.reach()[0];
+    let least = match stencil.boundary()[0].is_periodic() {
+        true => depth.saturating_mul(reach.lo.max(reach.hi)).max(1),
+        false => reach.lo + reach.hi + 2 * reach.radius() + 2,
+    };
+    Ok(std::iter::once(least).chain(region).collect())
+}
