@@ -10,7 +10,7 @@ use super::literal::exact;
 use super::updates::Weights;
 use crate::dtype::Precision;
 use crate::plan::{Kernel, Marching, at_once, even, lag, streamed, sums};
-use crate::spec::{Entry, Face, Source, Stencil};
+use crate::spec::{AxisBoundary, Entry, Face, Source, Stencil};
 
 /// The parts of a text that all kernels of a plan share.
 #[derive(Serialize)]
@@ -39,8 +39,8 @@ pub(super) struct MarchContext {
     pub faces: bool,
     /// Whether the axes are periodic, slowest first.
     pub periodic: Vec<bool>,
-    /// Whether a part of the march is near such a face, for each of its parts.
-    pub parts: Vec<bool>,
+    /// Whether any is.
+    pub wraps: bool,
     /// Condition under which the cell `k` of a lane in row `made` keeps its value; empty if none does.
     pub kept: String,
     /// Rows or planes near a face of the slowest axis that are not like others, at most.
@@ -150,8 +150,6 @@ pub(super) struct MarchKernel {
     pub left: usize,
     pub right: usize,
     pub stride: usize,
-    /// Rows or planes of one turn of the loop.
-    pub unroll: usize,
     /// Cells of one store.
     pub store_cells: usize,
     pub stores: usize,
@@ -194,15 +192,11 @@ impl MarchContext {
             copies: lane_bytes / marching.copy_bytes,
             copy_bytes: marching.copy_bytes,
             copy_cells: marching.copy_bytes / size,
-            private: marching.copy_bytes >= lane_bytes.min(16),
+            private: marching.copy_bytes >= lane_bytes.min(16) && marching.copy_bytes >= 4,
             plain: marching.copy_bytes < 4,
             faces: meets,
             periodic: boundary.iter().map(|b| b.is_periodic()).collect(),
-            parts: if meets {
-                vec![true, false]
-            } else {
-                vec![false]
-            },
+            wraps: boundary.iter().any(AxisBoundary::is_periodic),
             kept: kept_cells(stencil),
             near,
             updates: (0..count)
@@ -239,7 +233,6 @@ impl MarchKernel {
             left: overlap.lo,
             right: overlap.hi,
             stride: marching.strides().last().copied().unwrap_or(1),
-            unroll: 2,
             store_cells: marching.store_bytes / result,
             stores: marching.cells * result / marching.store_bytes,
             store_align: marching.store_bytes,
