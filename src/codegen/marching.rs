@@ -107,6 +107,9 @@ pub(super) struct MarchUpdate {
     pub slices: Vec<Slice>,
     /// What becomes of the sums, the one to be completed first.
     pub scatter: Vec<Scatter>,
+    /// Rows beyond the faces of the slowest axis.
+    pub below: Vec<Ghost>,
+    pub above: Vec<Ghost>,
     /// Condition under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row;
     /// empty if none does.
     pub kept: String,
@@ -119,6 +122,23 @@ pub(super) struct MarchUpdate {
 pub(super) struct Slice {
     pub offset: i64,
     pub lines: Vec<String>,
+}
+
+/// A row or plane beyond a face, which is added to sums when the one arrives that it follows.
+#[derive(Serialize)]
+pub(super) struct Ghost {
+    /// How far beyond.
+    pub k: usize,
+    /// How far inside the one that it follows lies, 0 at the face.
+    pub follows: usize,
+    /// The sums that it is added to, with the offset of the taps.
+    pub adds: Vec<GhostAdd>,
+}
+
+#[derive(Serialize)]
+pub(super) struct GhostAdd {
+    pub sum: usize,
+    pub offset: i64,
 }
 
 /// What becomes of a sum when a row arrives.
@@ -319,12 +339,71 @@ fn update(
         reach_right: update.reach[x].hi,
         slices,
         scatter,
+        below: below(stencil, index),
+        above: above(stencil, index),
         kept: kept.join(" || "),
         full: full
             .get(index)
             .map(|f| format!(", {f}"))
             .unwrap_or_default(),
     }
+}
+
+/// Rows or planes that have values beyond a face of the slowest axis, by how far inside that lies which they follow.
+fn followed(stencil: &Stencil, side: usize, k: usize) -> Option<usize> {
+    match stencil.boundary()[0].faces()[side].source {
+        Source::Periodic | Source::Unread => None,
+        Source::Nothing | Source::Edge => Some(0),
+        Source::HalfSample => Some(k - 1),
+        Source::WholeSample => Some(k),
+    }
+}
+
+/// Those below the low face, the lowest first. When row y arrives, the sums are those of rows y - hi and on.
+fn below(stencil: &Stencil, update: usize) -> Vec<Ghost> {
+    let reach = streamed(stencil, update);
+    let (lo, hi) = (reach.lo as i64, reach.hi as i64);
+    let ghost = |k: usize| {
+        let follows = followed(stencil, 0, k)?;
+        let adds = (0..lo + hi).filter_map(|sum| {
+            let to = follows as i64 - hi + sum;
+            let offset = -(k as i64) - to;
+            (to >= 0 && offset >= -lo).then_some(GhostAdd {
+                sum: sum as usize,
+                offset,
+            })
+        });
+        Some(Ghost {
+            k,
+            follows,
+            adds: adds.collect(),
+        })
+    };
+    (1..=reach.lo).rev().filter_map(ghost).collect()
+}
+
+/// Those above the high face, the lowest first; the sums are those after the row has been added.
+fn above(stencil: &Stencil, update: usize) -> Vec<Ghost> {
+    let reach = streamed(stencil, update);
+    let (lo, hi) = (reach.lo as i64, reach.hi as i64);
+    let ghost = |k: usize| {
+        let follows = followed(stencil, 1, k)?;
+        let adds = (0..lo + hi).filter_map(|sum| {
+            // Counted from the last row, to which 0 belongs.
+            let to = -(follows as i64) - hi + sum + 1;
+            let offset = k as i64 - to;
+            (to <= 0 && offset <= hi).then_some(GhostAdd {
+                sum: sum as usize,
+                offset,
+            })
+        });
+        Some(Ghost {
+            k,
+            follows,
+            adds: adds.collect(),
+        })
+    };
+    (1..=reach.hi).filter_map(ghost).collect()
 }
 
 /// Conditions under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row.
