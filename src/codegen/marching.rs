@@ -9,8 +9,8 @@ use super::faces;
 use super::literal::exact;
 use super::updates::Weights;
 use crate::dtype::Precision;
-use crate::plan::{Kernel, Marching, at_once, even, lag, streamed, sums};
-use crate::spec::{AxisBoundary, Entry, Face, Source, Stencil};
+use crate::plan::{Arrival, Kernel, Marching, arrival, even, lag, streamed, sums};
+use crate::spec::{AxisBoundary, Entry, Face, Reach, Source, Stencil, Tap};
 
 /// The parts of a text that all kernels of a plan share.
 #[derive(Serialize)]
@@ -45,7 +45,12 @@ pub(super) struct MarchContext {
     pub kept: String,
     /// Rows or planes near a face of the slowest axis that are not like others, at most.
     pub near: usize,
-    /// The slowest axis.
+    /// Rows of a plane that a lane holds.
+    pub rows: usize,
+    /// The slowest axis, and its name.
+    pub slow: AxisFaces,
+    pub axis: &'static str,
+    /// The axis across rows, the slowest one in 2D.
     pub y: AxisFaces,
     /// The axis along rows.
     pub x: AxisFaces,
@@ -97,7 +102,19 @@ pub(super) struct MarchUpdate {
     pub sums: usize,
     /// By how many rows or planes its results lag.
     pub lag: usize,
-    pub at_once: bool,
+    /// Whether planes wait until their edge rows have been exchanged, and whether the sums that they complete do not.
+    pub held: bool,
+    pub split: bool,
+    /// Which of the sums before a row arrives is that of the row that is added.
+    pub centre: usize,
+    /// How many rows after the first of the sums the one that is added lies.
+    pub base: usize,
+    /// Neighbouring rows that it reads, and whether some of their neighbours along the row, too.
+    pub up: usize,
+    pub down: usize,
+    pub corners: bool,
+    /// Condition under which the row `r` of a lane keeps its value; empty if none does.
+    pub kept_rows: String,
     /// Neighbours of a lane's cells that it reads, to the left and to the right, and the taps' own reach.
     pub left: usize,
     pub right: usize,
@@ -109,6 +126,8 @@ pub(super) struct MarchUpdate {
     pub scatter: Vec<Scatter>,
     /// Rows beyond the faces of the slowest axis.
     pub below: Vec<Ghost>,
+    /// Those that are added to the sum that is completed when the plane arrives that they follow.
+    pub below_now: Vec<Ghost>,
     pub above: Vec<Ghost>,
     /// Condition under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row;
     /// empty if none does.
@@ -137,7 +156,7 @@ pub(super) struct Ghost {
 
 #[derive(Serialize)]
 pub(super) struct GhostAdd {
-    pub sum: usize,
+    pub sum: String,
     pub offset: i64,
 }
 
@@ -166,10 +185,18 @@ pub(super) struct MarchKernel {
     pub lag: usize,
     /// Rows or planes by which the last level lags behind the first.
     pub last_lag: usize,
-    /// Overlap along rows.
+    /// Overlap along rows, and across them.
     pub left: usize,
     pub right: usize,
+    pub up: usize,
+    pub down: usize,
+    /// From one span to the next, and from one block of rows to the next.
     pub stride: usize,
+    pub row_stride: usize,
+    /// Cells of the ring.
+    pub ring_cells: usize,
+    /// Edge rows that two warps exchange.
+    pub exchanged: usize,
     /// Cells of one store.
     pub store_cells: usize,
     pub stores: usize,
@@ -194,7 +221,7 @@ impl MarchContext {
                 [0, 1].map(|side| face(stencil, axis, side, names[axis], cells, &mut beyond));
             AxisFaces { lo, hi }
         };
-        let (y, x) = (both(0), both(rank - 1));
+        let (slow, y, x) = (both(0), both(rank - 2), both(rank - 1));
         let boundary = stencil.boundary();
         let reaches = |u: usize| streamed(stencil, u);
         let count = stencil.updates().len();
@@ -224,6 +251,9 @@ impl MarchContext {
                 .collect(),
             beyond,
             none: none(cells),
+            rows: marching.rows,
+            slow,
+            axis: names[0],
             y,
             x,
         }
@@ -252,6 +282,18 @@ impl MarchKernel {
             last_lag: total - lags.last().copied().unwrap_or(0),
             left: overlap.lo,
             right: overlap.hi,
+            up: marching.overlap[0].lo,
+            down: marching.overlap[0].hi,
+            row_stride: marching.strides()[0],
+            exchanged: match stencil.rank() {
+                3 => (0..count)
+                    .map(|u| even(stencil, u, 1))
+                    .map(|reach| reach.lo + reach.hi)
+                    .max()
+                    .unwrap_or(0),
+                _ => 0,
+            },
+            ring_cells: marching.prefetch * marching.warps * marching.rows * marching.span(),
             stride: marching.strides().last().copied().unwrap_or(1),
             store_cells: marching.store_bytes / result,
             stores: marching.cells * result / marching.store_bytes,
@@ -276,24 +318,28 @@ fn update(
     let x = stencil.rank() - 1;
     let along = streamed(stencil, index);
     let row = even(stencil, index, x);
+    let arrival = arrival(stencil, index);
+    let (held, split) = (arrival != Arrival::Now, arrival == Arrival::Split);
     let kept = kept_in_row(stencil, index);
-    let count = along.lo + along.hi;
+    let kept_rows = match stencil.rank() {
+        3 => kept_rows(stencil, index),
+        _ => Vec::new(),
+    };
+    let base = along.hi - usize::from(split);
+    let count = sums(stencil, index);
     let scatter = (0..=count)
         .map(|s| {
-            let offset = along.hi as i64 - s as i64;
+            let offset = base as i64 - s as i64;
             let from = match s == count {
                 true => none(cells).to_owned(),
-                false => format!("sum[{s}][k]"),
+                false => sum(stencil, s as i64),
             };
             Scatter {
                 offset,
-                to: match s {
-                    0 => "row[k]".into(),
-                    s => format!("sum[{}][k]", s - 1),
-                },
+                to: sum(stencil, s as i64 - 1),
                 kept: match offset.signum() {
-                    _ if kept.is_empty() => String::new(),
-                    0 => "kept ? at(0) : ".into(),
+                    _ if kept.is_empty() && kept_rows.is_empty() => String::new(),
+                    0 => format!("kept ? {} : ", centre(stencil)),
                     1 => format!("kept ? {from} : "),
                     _ => String::new(),
                 },
@@ -301,6 +347,11 @@ fn update(
             }
         })
         .collect();
+    let place = |t: &Tap| t.offset[1..].iter().filter(|&&d| d != 0).count();
+    let rows = match stencil.rank() {
+        3 => even(stencil, index, 1),
+        _ => Reach::default(),
+    };
     let slices = (-(along.lo as i64)..=along.hi as i64)
         .map(|offset| Slice {
             offset,
@@ -330,17 +381,25 @@ fn update(
         hi: along.hi,
         reach_lo: update.reach[0].lo,
         reach_hi: update.reach[0].hi,
-        sums: sums(stencil, index),
+        sums: count,
         lag: lag(stencil, index),
-        at_once: at_once(stencil, index),
+        held,
+        split,
+        centre: base,
+        base,
+        up: rows.lo,
+        down: rows.hi,
+        corners: update.taps.iter().any(|t| place(t) > 1),
+        kept_rows: kept_rows.join(" || "),
         left: row.lo,
         right: row.hi,
         reach_left: update.reach[x].lo,
         reach_right: update.reach[x].hi,
         slices,
         scatter,
-        below: below(stencil, index),
-        above: above(stencil, index),
+        below: below(stencil, index, base),
+        below_now: below_now(stencil, index, split),
+        above: above(stencil, index, base),
         kept: kept.join(" || "),
         full: full
             .get(index)
@@ -359,17 +418,17 @@ fn followed(stencil: &Stencil, side: usize, k: usize) -> Option<usize> {
     }
 }
 
-/// Those below the low face, the lowest first. When row y arrives, the sums are those of rows y - hi and on.
-fn below(stencil: &Stencil, update: usize) -> Vec<Ghost> {
+/// Those below the low face, the lowest first, by the sums before a row is added, which are those of the row `base` rows
+/// before it and on.
+fn below(stencil: &Stencil, update: usize, base: usize) -> Vec<Ghost> {
     let reach = streamed(stencil, update);
-    let (lo, hi) = (reach.lo as i64, reach.hi as i64);
     let ghost = |k: usize| {
         let follows = followed(stencil, 0, k)?;
-        let adds = (0..lo + hi).filter_map(|sum| {
-            let to = follows as i64 - hi + sum;
+        let adds = (0..sums(stencil, update) as i64).filter_map(|s| {
+            let to = follows as i64 - base as i64 + s;
             let offset = -(k as i64) - to;
-            (to >= 0 && offset >= -lo).then_some(GhostAdd {
-                sum: sum as usize,
+            (to >= 0 && offset >= -(reach.lo as i64)).then(|| GhostAdd {
+                sum: sum(stencil, s),
                 offset,
             })
         });
@@ -382,18 +441,37 @@ fn below(stencil: &Stencil, update: usize) -> Vec<Ghost> {
     (1..=reach.lo).rev().filter_map(ghost).collect()
 }
 
-/// Those above the high face, the lowest first; the sums are those after the row has been added.
-fn above(stencil: &Stencil, update: usize) -> Vec<Ghost> {
+/// Those that follow the very plane by which a sum is completed, where it is added to that sum at once.
+fn below_now(stencil: &Stencil, update: usize, split: bool) -> Vec<Ghost> {
     let reach = streamed(stencil, update);
-    let (lo, hi) = (reach.lo as i64, reach.hi as i64);
+    let ghost = |k: usize| {
+        let follows = followed(stencil, 0, k)?;
+        let to = follows as i64 - reach.hi as i64;
+        let offset = -(k as i64) - to;
+        let added = split && to >= 0 && offset >= -(reach.lo as i64);
+        added.then(|| Ghost {
+            k,
+            follows,
+            adds: vec![GhostAdd {
+                sum: sum(stencil, -1),
+                offset,
+            }],
+        })
+    };
+    (1..=reach.lo).rev().filter_map(ghost).collect()
+}
+
+/// Those above the high face, the lowest first, by the sums after a row has been added.
+fn above(stencil: &Stencil, update: usize, base: usize) -> Vec<Ghost> {
+    let reach = streamed(stencil, update);
     let ghost = |k: usize| {
         let follows = followed(stencil, 1, k)?;
-        let adds = (0..lo + hi).filter_map(|sum| {
+        let adds = (-1..sums(stencil, update) as i64).filter_map(|s| {
             // Counted from the last row, to which 0 belongs.
-            let to = -(follows as i64) - hi + sum + 1;
+            let to = -(follows as i64) - base as i64 + s + 1;
             let offset = k as i64 - to;
-            (to <= 0 && offset <= hi).then_some(GhostAdd {
-                sum: sum as usize,
+            (to <= 0 && offset <= reach.hi as i64).then(|| GhostAdd {
+                sum: sum(stencil, s),
                 offset,
             })
         });
@@ -404,6 +482,37 @@ fn above(stencil: &Stencil, update: usize) -> Vec<Ghost> {
         })
     };
     (1..=reach.hi).filter_map(ghost).collect()
+}
+
+/// A sum of the cell `k` of a lane (in row `r`); −1 is the one that is completed.
+fn sum(stencil: &Stencil, s: i64) -> String {
+    match (stencil.rank(), s) {
+        (3, -1) => "made[r][k]".into(),
+        (3, _) => format!("sum[{s}][r][k]"),
+        (_, -1) => "row[k]".into(),
+        _ => format!("sum[{s}][k]"),
+    }
+}
+
+/// The cell itself, as the accessor of neighbours gives it.
+fn centre(stencil: &Stencil) -> &'static str {
+    match stencil.rank() {
+        3 => "at(0, 0)",
+        _ => "at(0)",
+    }
+}
+
+/// Conditions under which the row `r` of a lane keeps its value, because a tap would pass a fixed face across rows.
+fn kept_rows(stencil: &Stencil, update: usize) -> Vec<String> {
+    let reach = stencil.updates()[update].reach[1];
+    let [lo, hi] = stencil.boundary()[1].faces();
+    let sides = [(lo, reach.lo, "top + r"), (hi, reach.hi, "bottom + R - 1 - r")];
+    let fixed = sides
+        .into_iter()
+        .filter(|(face, reach, _)| face.source == Source::Unread && *reach > 0);
+    fixed
+        .map(|(_, reach, place)| format!("{place} < {reach}"))
+        .collect()
 }
 
 /// Conditions under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row.
@@ -426,9 +535,14 @@ fn kept_in_row(stencil: &Stencil, update: usize) -> Vec<String> {
 /// The same for the cell in row `made`, with the faces of the slowest axis.
 fn kept_cells(stencil: &Stencil) -> String {
     let reach = stencil.reach()[0];
-    let y = faces::kept(&stencil.boundary()[0], reach, "made", "ny");
+    let name = NAMES[3 - stencil.rank()];
+    let slow = faces::kept(&stencil.boundary()[0], reach, "made", &format!("n{name}"));
+    let rows = match stencil.rank() {
+        3 => kept_rows(stencil, 0),
+        _ => Vec::new(),
+    };
     let x = kept_in_row(stencil, 0);
-    y.into_iter().chain(x).collect::<Vec<_>>().join(" || ")
+    slow.into_iter().chain(rows).chain(x).collect::<Vec<_>>().join(" || ")
 }
 
 /// What changes nothing where something is added to it.
@@ -458,7 +572,7 @@ fn face(
     } else {
         String::new()
     };
-    if changes {
+    if changes && functions.iter().all(|f| f.name != function) {
         functions.push(Beyond {
             what: format!("the {} face of {name}", ["low", "high"][side]),
             value: value_beyond(stencil, &face, &imaginary, cells, || {

@@ -236,23 +236,33 @@ pub(crate) fn even(stencil: &Stencil, update: usize, axis: usize) -> Reach {
     }
 }
 
-/// Whether an update in 3D adds a plane to the sums that it completes as soon as it arrives: its taps in other planes than
-/// the cell's own are all at the cell's own place. Else an arriving plane waits until its edge rows have been
-/// exchanged between warps, one plane later.
-pub fn at_once(stencil: &Stencil, update: usize) -> bool {
-    let update = &stencil.updates()[update];
-    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
-    update.reach[0].hi > 0
-        && update
-            .taps
-            .iter()
-            .all(|t| t.offset[0] == 0 || here(&t.offset))
+/// When what arrives is added to the sums around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// At once: no other warp's rows are needed, in 2D or because no tap lies in another row.
+    Now,
+    /// A plane later, when its edge rows have been exchanged between the warps of a block.
+    Held,
+    /// A plane later, but at once to the sums that it completes: taps in other planes are all at the cell's own place.
+    Split,
 }
 
-/// Planes by which the result of an update lags behind what arrives.
+/// When an update adds what arrives.
+pub fn arrival(stencil: &Stencil, update: usize) -> Arrival {
+    let update = &stencil.updates()[update];
+    let rows = stencil.rank() == 3 && update.reach[1].lo + update.reach[1].hi > 0;
+    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
+    let pointwise = update.taps.iter().all(|t| t.offset[0] == 0 || here(&t.offset));
+    match () {
+        () if !rows => Arrival::Now,
+        () if pointwise && update.reach[0].hi > 0 => Arrival::Split,
+        () => Arrival::Held,
+    }
+}
+
+/// Rows or planes by which the result of an update lags behind what arrives.
 pub fn lag(stencil: &Stencil, update: usize) -> usize {
-    let waits = stencil.rank() == 3 && !at_once(stencil, update);
-    streamed(stencil, update).hi + usize::from(waits)
+    streamed(stencil, update).hi + usize::from(arrival(stencil, update) == Arrival::Held)
 }
 
 /// Why `stream` cannot compute a stencil, if so.
@@ -415,13 +425,10 @@ fn exchanged_bytes(stencil: &Stencil, marching: &Marching, depth: usize) -> usiz
     if stencil.rank() < 3 {
         return 0;
     }
-    let rows: usize = (0..stencil.updates().len())
-        .map(|u| {
-            let reach = stencil.updates()[u].reach[1];
-            reach.lo + reach.hi
-        })
-        .sum();
-    2 * depth * rows * (marching.warps + 1) * marching.span() * stencil.value_bytes()
+    let updates = stencil.updates().len();
+    let rows = (0..updates).map(|u| even(stencil, u, 1));
+    let rows = rows.map(|reach| reach.lo + reach.hi).max().unwrap_or(0);
+    2 * depth * updates * rows * (marching.warps + 1) * marching.span() * stencil.value_bytes()
 }
 
 /// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
@@ -430,7 +437,7 @@ pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) ->
     let cells = marching.cells * marching.rows * words;
     let levels = 0..stencil.updates().len();
     let held: usize = levels
-        .map(|u| sums(stencil, u) + usize::from(stencil.rank() == 3))
+        .map(|u| sums(stencil, u) + usize::from(arrival(stencil, u) != Arrival::Now))
         .sum();
     let x = stencil.rank() - 1;
     let beside = stencil
@@ -444,11 +451,7 @@ pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) ->
 /// Rows or planes of unfinished sums that a level of an update keeps.
 pub fn sums(stencil: &Stencil, update: usize) -> usize {
     let reach = streamed(stencil, update);
-    if stencil.rank() == 3 && at_once(stencil, update) {
-        reach.lo + reach.hi - 1
-    } else {
-        reach.lo + reach.hi
-    }
+    reach.lo + reach.hi - usize::from(arrival(stencil, update) == Arrival::Split)
 }
 
 /// The levels of `depth` steps, and how far beyond the chunk each computes.
