@@ -41,8 +41,9 @@ pub(super) struct MarchContext {
     pub periodic: Vec<bool>,
     /// Whether any is.
     pub wraps: bool,
-    /// Condition under which the cell `k` of a lane in row `made` keeps its value; empty if none does.
-    pub kept: String,
+    /// Whether some cells keep their value, and the condition under which row or plane `made` does; empty if none does.
+    pub kept: bool,
+    pub kept_ends: String,
     /// Rows or planes near a face of the slowest axis that are not like others, at most.
     pub near: usize,
     /// Rows of a plane that a lane holds.
@@ -244,7 +245,8 @@ impl MarchContext {
             faces: meets,
             periodic: boundary.iter().map(|b| b.is_periodic()).collect(),
             wraps: boundary.iter().any(AxisBoundary::is_periodic),
-            kept: kept_cells(stencil),
+            kept_ends: kept_ends(stencil),
+            kept: stencil.is_fixed(),
             near,
             updates: (0..count)
                 .map(|u| update(stencil, u, cells, weights, full))
@@ -532,17 +534,11 @@ fn kept_in_row(stencil: &Stencil, update: usize) -> Vec<String> {
         .collect()
 }
 
-/// The same for the cell in row `made`, with the faces of the slowest axis.
-fn kept_cells(stencil: &Stencil) -> String {
-    let reach = stencil.reach()[0];
+/// The same for all cells of row or plane `made`, because a tap would pass a fixed face of the slowest axis.
+fn kept_ends(stencil: &Stencil) -> String {
     let name = NAMES[3 - stencil.rank()];
-    let slow = faces::kept(&stencil.boundary()[0], reach, "made", &format!("n{name}"));
-    let rows = match stencil.rank() {
-        3 => kept_rows(stencil, 0),
-        _ => Vec::new(),
-    };
-    let x = kept_in_row(stencil, 0);
-    slow.into_iter().chain(rows).chain(x).collect::<Vec<_>>().join(" || ")
+    let slow = &stencil.boundary()[0];
+    faces::kept(slow, stencil.reach()[0], "made", &format!("n{name}")).join(" || ")
 }
 
 /// What changes nothing where something is added to it.
