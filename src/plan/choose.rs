@@ -3,7 +3,7 @@
 use super::model::Loads;
 use super::stream::Knobs;
 use super::{Device, Model, Plan, direct, stream, tiled};
-use crate::spec::{SpecError, Stencil, Strategy};
+use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 
 /// How often a tile is doubled in search of one that would do.
 const MAX_DOUBLINGS: usize = 24;
@@ -136,6 +136,42 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     }
 }
 
+/// Every schedule that the stencil's leaves open, decided in full: best first, as the model predicts, with its plan; then
+/// those that break a limit, with the limit. Schedules that come to the same plan are listed once.
+pub(super) fn all(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<Plan, SpecError>)> {
+    let loads = Loads::of(stencil);
+    let mut possible: Vec<(f64, Schedule, Plan)> = Vec::new();
+    let mut impossible = Vec::new();
+    for candidate in candidates(stencil) {
+        match candidate.build(stencil, device) {
+            Ok(plan) if possible.iter().any(|(_, _, other)| *other == plan) => {}
+            Ok(plan) => possible.push((
+                rate(&plan, stencil, &loads),
+                candidate.schedule(stencil.rank()),
+                plan,
+            )),
+            Err(reason) => {
+                let found = match candidate.tile.is_empty() {
+                    true => format!("temporal depth {} needs {reason}", candidate.depth),
+                    false => format!(
+                        "tile {:?} with temporal depth {} needs {reason}",
+                        candidate.tile, candidate.depth
+                    ),
+                };
+                let fault = SpecError::new("schedule", found, "it is left out");
+                impossible.push((candidate.schedule(stencil.rank()), Err(fault)));
+            }
+        }
+    }
+    // Stable, so that of equals the first stays first, as in the choice of one.
+    possible.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    let possible = possible.into_iter();
+    possible
+        .map(|(_, schedule, plan)| (schedule, Ok(plan)))
+        .chain(impossible)
+        .collect()
+}
+
 /// Predicted billions of updates a second over the spec's steps, single steps for the remainder included.
 fn rate(plan: &Plan, stencil: &Stencil, loads: &Loads) -> f64 {
     let of = |plan: &Plan| Model::of(plan, stencil, loads).gstencils_per_second;
@@ -162,6 +198,22 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// As a spec on a grid of `rank` axes would say it. How far a march of `stream` goes is left to the launch, unless the
+    /// schedule says it.
+    fn schedule(&self, rank: usize) -> Schedule {
+        let knobs = self.knobs.as_ref();
+        Schedule {
+            strategy: self.strategy,
+            tile: (!self.tile.is_empty()).then(|| self.tile.clone()),
+            temporal_depth: Some(self.depth),
+            threads: (self.strategy != Strategy::Direct).then_some(self.threads),
+            cells_per_thread: knobs.map(|k| k.cells),
+            rows_per_thread: knobs.filter(|_| rank == 3).map(|k| k.rows),
+            prefetch_depth: knobs.map(|k| k.prefetch),
+            resident_blocks: knobs.map(|k| k.min_blocks).filter(|&blocks| blocks > 0),
+        }
+    }
+
     fn build(&self, stencil: &Stencil, device: &Device) -> Result<Plan, String> {
         let plan = Plan::build(
             stencil,

@@ -22,7 +22,7 @@ pub(crate) use stream::{Arrival, arrival, even, lag, streamed, sums};
 
 use std::ops::Range;
 
-use crate::spec::{SpecError, Stencil, Strategy};
+use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 
 /// How a stencil will run on a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +43,12 @@ pub struct Plan {
     pub single: Vec<Kernel>,
     /// The kernels of the last step, where the result is of another type than the grid; else empty.
     pub last: Vec<Kernel>,
+}
+
+/// Every schedule that a stencil's own leaves open, decided in full: a plan for each, or why there can be none. Best first,
+/// as the model predicts: the first is what [`Plan::new`] chooses.
+pub fn candidates(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<Plan, SpecError>)> {
+    choose::all(stencil, device)
 }
 
 /// A list of kernels that makes one or more steps, and how often it runs.
@@ -106,6 +112,26 @@ impl Plan {
             single,
             last,
         })
+    }
+
+    /// The schedule that leads to this plan, decided in full. How far a march of `stream` goes is no part of it where the
+    /// launch decides it.
+    pub fn schedule(&self) -> Schedule {
+        let main = self.fused.first();
+        let marching = main.and_then(|kernel| kernel.marching.as_ref());
+        let leaves_tile = marching.is_some_and(|m| m.chunk.is_none());
+        Schedule {
+            strategy: self.strategy,
+            tile: (!leaves_tile).then(|| self.tile.clone()),
+            temporal_depth: Some(self.temporal_depth),
+            threads: main
+                .filter(|_| self.strategy != Strategy::Direct)
+                .map(Kernel::threads),
+            cells_per_thread: marching.map(|m| m.cells),
+            rows_per_thread: marching.filter(|_| self.tile.len() == 3).map(|m| m.rows),
+            prefetch_depth: marching.map(|m| m.prefetch),
+            resident_blocks: marching.map(|m| m.min_blocks).filter(|&blocks| blocks > 0),
+        }
     }
 
     /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.

@@ -85,6 +85,13 @@ impl<'de> Deserialize<'de> for Spec {
     }
 }
 
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Tree(value) = Tree::deserialize(deserializer)?;
+        schedule(&Node::root(&value)).map_err(serde::de::Error::custom)
+    }
+}
+
 fn dtype(node: &Node) -> Result<DType, SpecError> {
     match node.value.as_str() {
         Some(wide @ ("i64" | "u64")) => Err(node.error(format!(

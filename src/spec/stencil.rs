@@ -187,6 +187,17 @@ impl Stencil {
         Ok(other)
     }
 
+    /// The same with another schedule, which leaves what is computed as it is.
+    ///
+    /// # Errors
+    /// [`SpecError`] if the schedule is of another number of axes, or says 0 where there must be something.
+    pub fn with_schedule(&self, schedule: Schedule) -> Result<Self, SpecError> {
+        let mut other = self.clone();
+        other.spec.schedule = schedule;
+        check::options(&other.spec, other.rank())?;
+        Ok(other)
+    }
+
     /// Tells computations apart whose fields develop differently: a SHA-256, in hexadecimal, of all that a step depends on.
     /// Name, steps, schedule, starting field and the type of the result are no part of it.
     pub fn fingerprint(&self) -> String {

@@ -302,7 +302,7 @@ impl<T: Default> Default for PerAxis<T> {
     }
 }
 
-/// How to run: what is left out is chosen by the model.
+/// How to run: what is left out is chosen, from tuned schedules or by the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {

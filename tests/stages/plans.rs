@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stencilgen::plan::{Device, Kernel, Plan};
-use stencilgen::spec::Reach;
+use stencilgen::plan::{Device, Kernel, Plan, candidates};
+use stencilgen::spec::{Reach, Schedule};
 use stencilgen::{Spec, Stencil};
 
 use crate::axes;
@@ -197,4 +197,30 @@ fn direct_numbers_blocks_along_x_alone_only_past_the_limits_of_y_and_z() {
     assert!(!flat([8 * 65_535, 40]));
     assert!(flat([8 * 65_535 + 1, 40]));
     assert!(!flat([40, 32 * 70_000]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn candidates_are_decided_in_full_and_lead_to_their_plans(spec in stencil(large_grid())) {
+        let stencil = meant(&spec);
+        let device = Device::assumed();
+        let all = candidates(&stencil, &device);
+        let again = |schedule: &Schedule| Plan::new(&stencil.with_schedule(schedule.clone()).expect("a schedule"), &device);
+        let possible: Vec<&Plan> = all.iter().filter_map(|(_, plan)| plan.as_ref().ok()).collect();
+        // The first is the model's choice, and no plan is there twice.
+        prop_assert_eq!(possible.first().copied().cloned(), Plan::new(&stencil, &device).ok());
+        for (i, plan) in possible.iter().enumerate() {
+            prop_assert!(!possible[..i].contains(plan));
+        }
+        for (schedule, plan) in &all {
+            prop_assert_eq!(again(schedule).is_ok(), plan.is_ok());
+            let Ok(plan) = plan else { continue };
+            prop_assert_eq!(&again(schedule).expect("a plan"), plan);
+            let own = again(&plan.schedule()).expect("a plan");
+            prop_assert_eq!(&own.fused, &plan.fused);
+            prop_assert_eq!(own.schedule(), plan.schedule());
+        }
+    }
 }
