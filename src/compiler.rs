@@ -13,10 +13,11 @@ use crate::cuda::{Driver, Gpu, Module, Program, Watch};
 use crate::error::Error;
 use crate::march;
 use crate::nvrtc::{self, Kind};
-use crate::plan::{Device, Plan};
+use crate::plan::Device;
 use crate::spec::{Spec, Stencil};
 use crate::stages::{Stages, milliseconds};
 use crate::stencil::{CompiledStencil, CudaEngine};
+use crate::tuned::{self, Choice, TunedStore};
 
 /// Where a stencil runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -116,22 +117,11 @@ impl Compiler {
             return Ok(CompiledStencil::on_cpu(stencil, stages, None));
         }
         let started = Instant::now();
-        let found = Driver::load().and_then(|driver| Ok((driver, driver.device(self.device)?)));
-        let (driver, device) = match found {
+        let (driver, device) = match self.gpu()? {
             Ok(found) => found,
-            Err(e) if self.backend == Backend::Auto => {
-                let reason = Some(e.to_string());
-                return Ok(CompiledStencil::on_cpu(stencil, stages, reason));
-            }
-            Err(e) => return Err(e.into()),
+            Err(reason) => return Ok(CompiledStencil::on_cpu(stencil, stages, Some(reason))),
         };
         stages.driver_ms = Some(milliseconds(started));
-        if let Some(reason) = device.unsupported()
-            && self.backend == Backend::Auto
-        {
-            let reason = format!("{}: {reason}", device.name);
-            return Ok(CompiledStencil::on_cpu(stencil, stages, Some(reason)));
-        }
         // The driver needs some 0.2 s to create a context; text and binary are made meanwhile.
         let (made, opened) = std::thread::scope(|scope| {
             let context = scope.spawn(|| {
@@ -143,7 +133,7 @@ impl Compiler {
             (made, context.join())
         });
         let Made {
-            plan,
+            choice,
             source,
             built,
             watch,
@@ -166,6 +156,7 @@ impl Compiler {
         let gpu = gpu?;
         stages.context_ms = Some(context_ms);
         let started = Instant::now();
+        let Choice { plan, by, warning } = choice;
         let module = Module::load(&gpu, &built.image, &source, &plan)?;
         let watch = match watch {
             Some((source, built)) => Some(Watch::load(&gpu, &built.image, &source)?),
@@ -180,8 +171,41 @@ impl Compiler {
             built,
             load_ms,
             watch,
+            chosen_by: by,
+            warning,
         };
         Ok(CompiledStencil::on_gpu(stencil, engine, stages))
+    }
+
+    /// The GPU that is chosen, or why the CPU takes its place.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] without one, if it alone will do.
+    pub(crate) fn gpu(&self) -> Result<Result<(Driver, Device), String>, Error> {
+        if self.backend == Backend::Cpu {
+            return Ok(Err("the CPU backend was asked for".into()));
+        }
+        let found = Driver::load().and_then(|driver| Ok((driver, driver.device(self.device)?)));
+        match found {
+            Err(e) if self.backend == Backend::Auto => Ok(Err(e.to_string())),
+            Err(e) => Err(e.into()),
+            Ok((driver, device)) => match device.unsupported() {
+                Some(reason) if self.backend == Backend::Auto => {
+                    Ok(Err(format!("{}: {reason}", device.name)))
+                }
+                _ => Ok(Ok((driver, device))),
+            },
+        }
+    }
+
+    /// The number of the CUDA device that is chosen.
+    pub(crate) fn ordinal(&self) -> usize {
+        self.device
+    }
+
+    /// Where compiled kernels are kept.
+    pub(crate) fn store(&self) -> Store {
+        self.cache.store()
     }
 
     fn make(
@@ -192,16 +216,17 @@ impl Compiler {
         stages: &mut Stages,
     ) -> Result<Made, Error> {
         let started = Instant::now();
-        let plan = Plan::new(stencil, device)?;
+        let store = self.store();
+        let choice = tuned::choose(stencil, device, &TunedStore::beside(&store))?;
+        let plan = &choice.plan;
         stages.plan_ms = Some(milliseconds(started));
         let started = Instant::now();
-        let source = CudaSource::render(&plan, stencil)?;
+        let source = CudaSource::render(plan, stencil)?;
         stages.render_ms = Some(milliseconds(started));
         let started = Instant::now();
         let found = nvrtc::find(Some(driver_major))?;
         stages.find_nvrtc_ms = Some(milliseconds(started));
         let started = Instant::now();
-        let store = self.cache.store();
         let job = Job {
             source: &source.text,
             name: stencil.name(),
@@ -211,7 +236,7 @@ impl Compiler {
         };
         let built = job.build(&store, &found)?;
         let watch = match WatchSource::render(stencil.dtype())? {
-            Some(source) if march::is_long(&plan, stencil.steps()) => {
+            Some(source) if march::is_long(plan, stencil.steps()) => {
                 let job = Job {
                     source: &source.text,
                     name: source.kernel,
@@ -225,7 +250,7 @@ impl Compiler {
         };
         stages.build_ms = Some(milliseconds(started));
         Ok(Made {
-            plan,
+            choice,
             source,
             built,
             watch,
@@ -235,7 +260,7 @@ impl Compiler {
 
 /// What a stencil is made into before it is loaded.
 struct Made {
-    plan: Plan,
+    choice: Choice,
     source: CudaSource,
     built: Built,
     watch: Option<(WatchSource, Built)>,

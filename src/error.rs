@@ -8,6 +8,7 @@ use crate::cpu::CpuError;
 use crate::cuda::CudaError;
 use crate::dtype::DType;
 use crate::spec::SpecError;
+use crate::tune::TuneError;
 use crate::view::ViewError;
 use crate::{io, nvrtc};
 
@@ -68,6 +69,9 @@ pub enum Error {
         /// The checkpoint from which it can go on.
         kept: Option<String>,
     },
+    /// Nothing came of tuning.
+    #[error(transparent)]
+    Tune(#[from] TuneError),
     /// What cannot happen, unless there is a fault in stencilgen or the machine.
     #[error("{0}; this is a fault in stencilgen, please report it with the spec")]
     Internal(String),
@@ -94,6 +98,9 @@ impl Error {
             Self::Io(_) => "io",
             Self::Usage(_) => "usage",
             Self::Interrupted { .. } => "interrupted",
+            Self::Tune(TuneError::Nothing { .. }) => "nothing-to-tune",
+            Self::Tune(TuneError::NoCandidate { .. }) => "no-candidate",
+            Self::Tune(TuneError::Interrupted { .. }) => "interrupted",
             Self::Internal(_) => "internal",
         }
     }

@@ -46,6 +46,8 @@ pub mod stability;
 mod stages;
 pub mod stencil;
 pub mod text;
+pub mod tune;
+pub mod tuned;
 pub mod view;
 
 pub use array::{Array, Data, Element};

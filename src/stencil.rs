@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::march::{self, Field, March, NotFinite};
 use crate::spec::{Stencil, StencilSpec};
 use crate::stages::{Stages, milliseconds};
+use crate::tuned::ChosenBy;
 use crate::view::{ArrayView, ArrayViewMut};
 
 /// A stencil, ready to run.
@@ -43,6 +44,10 @@ pub struct CudaEngine {
     pub load_ms: f64,
     /// The look for NaN and infinity, for runs so long that one before the end is worth it.
     pub watch: Option<Watch>,
+    /// What decided the schedule.
+    pub chosen_by: ChosenBy,
+    /// Why tuned schedules that are there were not looked at.
+    pub warning: Option<String>,
 }
 
 impl CompiledStencil {

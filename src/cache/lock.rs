@@ -18,13 +18,13 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Held until dropped.
-pub(super) struct Lock(#[expect(dead_code, reason = "closing the file lets go of the lock")] File);
+pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file lets go of the lock")] File);
 
 /// Takes the lock, or gives up after `wait`.
 ///
 /// A file system without locks (some network mounts) is no obstacle: publishing is safe without,
 /// and only work is done twice.
-pub(super) fn acquire(path: &Path, wait: Duration) -> Result<Lock, CacheError> {
+pub(crate) fn acquire(path: &Path, wait: Duration) -> Result<Lock, CacheError> {
     if let Some(directory) = path.parent() {
         create_directories(directory)?;
     }

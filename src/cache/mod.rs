@@ -46,6 +46,7 @@ pub use error::CacheError;
 pub use inspect::{BadEntry, Cleared, Listed, Stats};
 pub use key::{Key, KeyBuilder};
 pub use locate::{Choice, ENV_CACHE_DIR, Location, locate, locate_with};
+pub(crate) use lock::acquire;
 pub use store::{Artifact, Options, Outcome, Status, Store};
 
 /// Version of the layout on disk, of the manifest and of the way keys are made. Raising it leaves

@@ -110,6 +110,14 @@ impl Store {
         self.layout().map(|layout| layout.root.clone())
     }
 
+    /// Why it has none.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.place {
+            Place::At(_) => None,
+            Place::Nowhere(reason) => Some(reason),
+        }
+    }
+
     pub(super) fn layout(&self) -> Option<&Layout> {
         match &self.place {
             Place::At(layout) => Some(layout),

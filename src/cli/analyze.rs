@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use stencilgen::Error;
 use stencilgen::report::{Operation, Report};
 use stencilgen::text::shown;
+use stencilgen::{CacheChoice, Error};
 
 use super::options::{ReportArgument, Target, tell};
 use super::spec::SpecArgument;
@@ -29,7 +29,9 @@ impl Analyze {
 
     fn run(&self, report: &mut Report) -> Result<bool, Error> {
         self.report.check(&[self.spec.place()], &[])?;
-        let (stencil, plan) = self.target.plan(&self.spec, report)?;
+        let (stencil, plan) = self
+            .target
+            .plan(&self.spec, &CacheChoice::Default, report)?;
         let model = plan.model(&stencil);
         let present = report.device.as_ref().is_some_and(|d| d.present);
         tell(format!(

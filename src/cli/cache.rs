@@ -1,9 +1,10 @@
-//! `cache`: looks after the cache of compiled kernels.
+//! `cache`: looks after the cache of compiled kernels, and after the tuned schedules beside it.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use stencilgen::cache::{CacheError, Store};
+use stencilgen::tuned::{TunedError, TunedStore};
 
 use super::options::{CacheArguments, print, tell};
 
@@ -21,12 +22,16 @@ enum Action {
     Path,
     /// List the entries, most recently used first
     List,
-    /// Count entries and bytes
+    /// Count entries, bytes and tuned schedules
     Stats,
-    /// Check every entry against its manifest; exit code 1 if any is bad
+    /// Check every entry against its manifest, and the files of tuned schedules; exit code 1 if any is bad
     Verify,
-    /// Remove all entries
-    Clear,
+    /// Remove all entries; tuned schedules stay, unless they are asked for too
+    Clear {
+        /// Remove tuned schedules as well
+        #[arg(long)]
+        tuned: bool,
+    },
 }
 
 impl Cache {
@@ -48,7 +53,17 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn act(action: Action, store: &Store) -> Result<(String, bool), CacheError> {
+/// What the file system refuses to either store.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    #[error(transparent)]
+    Tuned(#[from] TunedError),
+}
+
+fn act(action: Action, store: &Store) -> Result<(String, bool), Refused> {
+    let tuned = TunedStore::beside(store);
     Ok(match action {
         Action::Path => match store.root() {
             Some(root) => (format!("{}\n", root.display()), true),
@@ -68,9 +83,13 @@ fn act(action: Action, store: &Store) -> Result<(String, bool), CacheError> {
         }
         Action::Stats => {
             let stats = store.stats()?;
+            let (summary, faults) = tuned.survey()?;
             let text = format!(
-                "{} entries, {} of at most {} bytes\n",
-                stats.entries, stats.bytes, stats.cap_bytes
+                "{} entries, {} of at most {} bytes\n{}",
+                stats.entries,
+                stats.bytes,
+                stats.cap_bytes,
+                schedules(summary.schedules, summary.devices, faults.len())
             );
             (text, true)
         }
@@ -85,15 +104,42 @@ fn act(action: Action, store: &Store) -> Result<(String, bool), CacheError> {
             if !bad.is_empty() {
                 text += "bad entries mend themselves when they are next needed; `cache clear` removes them\n";
             }
-            (text, bad.is_empty())
+            let (summary, faults) = tuned.survey()?;
+            for fault in &faults {
+                text += &format!("bad: {fault}\n");
+            }
+            text += &schedules(summary.schedules, summary.devices, faults.len());
+            (text, bad.is_empty() && faults.is_empty())
         }
-        Action::Clear => {
+        Action::Clear { tuned: all } => {
             let cleared = store.clear()?;
-            let text = format!(
+            let mut text = format!(
                 "removed {} entries, {} bytes\n",
                 cleared.entries, cleared.bytes
             );
+            let (summary, _) = tuned.survey()?;
+            if all {
+                text += &format!(
+                    "removed {} tuned schedules, {} files\n",
+                    summary.schedules,
+                    tuned.clear()?
+                );
+            } else if summary.schedules > 0 {
+                text += &format!(
+                    "{} tuned schedules stay; `cache clear --tuned` removes them\n",
+                    summary.schedules
+                );
+            }
             (text, true)
         }
     })
+}
+
+/// A line on the tuned schedules.
+fn schedules(schedules: usize, devices: usize, damaged: usize) -> String {
+    let damaged = match damaged {
+        0 => String::new(),
+        damaged => format!(", {damaged} damaged files"),
+    };
+    format!("{schedules} tuned schedules for {devices} devices{damaged}\n")
 }

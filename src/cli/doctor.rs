@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use stencilgen::cuda::{Driver, Gpu};
 use stencilgen::nvrtc;
+use stencilgen::tuned::TunedStore;
 
 use super::options::{CacheArguments, print};
 
@@ -88,6 +89,19 @@ impl Doctor {
                 "no directory to keep kernels in: set STENCILGEN_CACHE_DIR or give --cache-dir"
                     .into(),
             ),
+        }
+        match TunedStore::beside(&store).survey() {
+            Ok((summary, faults)) => {
+                let found = format!(
+                    "{} schedules for {} devices",
+                    summary.schedules, summary.devices
+                );
+                say("ok", "tuned", found);
+                for fault in faults {
+                    say("bad", "tuned", fault.to_string());
+                }
+            }
+            Err(e) => say("bad", "tuned", e.to_string()),
         }
         say(
             if usable { "ok" } else { "cpu" },

@@ -70,7 +70,8 @@ impl Emit {
                 "-o - and --report - would both print: name a file for the report".into(),
             ));
         }
-        let (stencil, plan) = self.target.plan(&self.spec, report)?;
+        let cache = self.cache.choice();
+        let (stencil, plan) = self.target.plan(&self.spec, &cache, report)?;
         let source = CudaSource::render(&plan, &stencil)?;
         if self.to_stdout() {
             print(&source.text).map_err(Error::Usage)?;
@@ -107,7 +108,7 @@ impl Emit {
                     fast_math: stencil.spec().fast_math,
                     kind: *kind,
                 };
-                let built = job.build(&self.cache.choice().store(), &nvrtc::find(None)?)?;
+                let built = job.build(&cache.store(), &nvrtc::find(None)?)?;
                 write(path, &built.image)?;
             }
         }

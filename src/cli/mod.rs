@@ -14,6 +14,7 @@ mod places;
 mod run;
 mod schema;
 mod spec;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ enum Command {
     Check(check::Check),
     /// Tell what the model says: traffic, intensity, occupancy, halo; needs no GPU
     Analyze(analyze::Analyze),
+    /// Measure the schedules that a spec leaves open on this GPU, and keep the best for later runs
+    Tune(tune::Tune),
     /// Tell what was found (driver, device, NVRTC, cache), what is missing, and how to mend it
     Doctor(doctor::Doctor),
     /// Look after the cache of compiled kernels
@@ -51,6 +54,7 @@ pub fn main() -> ExitCode {
         Command::Emit(emit) => emit.main(),
         Command::Check(check) => check.main(),
         Command::Analyze(analyze) => analyze.main(),
+        Command::Tune(tune) => tune.main(),
         Command::Doctor(doctor) => doctor.main(),
         Command::Cache(cache) => cache.main(),
         Command::Schema(schema) => schema.main(),

@@ -12,6 +12,7 @@ use stencilgen::io::{self, atomic};
 use stencilgen::plan::{Device, Plan};
 use stencilgen::report::Report;
 use stencilgen::text::extents;
+use stencilgen::tuned::{self, TunedStore};
 use stencilgen::{
     Array, Backend, CacheChoice, CompiledStencil, Compiler, Error, Spec, SpecError, Stencil,
 };
@@ -53,8 +54,8 @@ impl ReportArgument {
             Err(error) => {
                 tell(format!("error: {error}"));
                 // 130 is what a shell says of a program that Ctrl-C ended.
-                let code = match error {
-                    Error::Interrupted { .. } => ExitCode::from(130),
+                let code = match error.code() {
+                    "interrupted" => ExitCode::from(130),
                     _ => ExitCode::FAILURE,
                 };
                 (report.failed(&error), code)
@@ -181,16 +182,21 @@ pub struct Target {
 
 impl Target {
     /// Plans a spec for the device and tells of it in the report.
-    pub fn plan(&self, spec: &SpecArgument, report: &mut Report) -> Result<(Stencil, Plan), Error> {
+    pub fn plan(
+        &self,
+        spec: &SpecArgument,
+        cache: &CacheChoice,
+        report: &mut Report,
+    ) -> Result<(Stencil, Plan), Error> {
         let stencil = Stencil::new(&spec.read()?)?;
         let (device, present) = self.device()?;
-        let plan = Plan::new(&stencil, &device)?;
+        let choice = tuned::choose(&stencil, &device, &TunedStore::beside(&cache.store()))?;
         *report = report
             .clone()
             .with_stencil(&stencil)
-            .with_plan(&plan, &stencil, present);
+            .with_choice(&choice, &stencil, present);
         warn(report, 0);
-        Ok((stencil, plan))
+        Ok((stencil, choice.plan))
     }
 
     /// The device, and whether it is at hand.
@@ -267,10 +273,15 @@ impl Problem {
         with_input(self.spec.read()?, self.input.as_deref())
     }
 
+    /// The compiler for the backend, device and cache that are asked for.
+    pub fn compiler(&self) -> Result<Compiler, Error> {
+        start_threads()?;
+        Ok(self.machine.compiler())
+    }
+
     /// Compiles the stencil and tells of it in the report.
     pub fn compile(&self, spec: &Spec, report: &mut Report) -> Result<CompiledStencil, Error> {
-        start_threads()?;
-        let compiled = self.machine.compiler().compile(spec)?;
+        let compiled = self.compiler()?.compile(spec)?;
         *report = report
             .clone()
             .with_stencil(compiled.stencil())

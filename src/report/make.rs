@@ -15,6 +15,8 @@ use crate::reference::Comparison;
 use crate::spec::{Reach, Stencil, Strategy};
 use crate::stability;
 use crate::stencil::{CompiledStencil, CudaEngine, Execution};
+use crate::tune::Tuned;
+use crate::tuned::{Choice, ChosenBy};
 
 impl Report {
     /// A report that says nothing yet.
@@ -32,6 +34,7 @@ impl Report {
             fallback: None,
             device: None,
             schedule: None,
+            chosen_by: None,
             kernel: None,
             further_kernels: Vec::new(),
             cache: None,
@@ -41,6 +44,7 @@ impl Report {
             resumed_from_step: None,
             not_finite: None,
             verification: None,
+            tuning: None,
             stencilgen: env!("CARGO_PKG_VERSION").into(),
         }
     }
@@ -118,25 +122,7 @@ impl Report {
             target: Some(plan.device.target()),
             present,
         });
-        let mut schedule = json!({
-            "strategy": strategy(plan),
-            "tile": plan.tile,
-            "temporal_depth": plan.temporal_depth,
-        });
-        if plan.strategy != Strategy::Direct {
-            schedule["threads"] = json!(main.threads());
-        }
-        if let Some(marching) = &main.marching {
-            schedule["cells_per_thread"] = json!(marching.cells);
-            schedule["prefetch_depth"] = json!(marching.prefetch);
-            if stencil.rank() == 3 {
-                schedule["rows_per_thread"] = json!(marching.rows);
-            }
-            if marching.min_blocks > 0 {
-                schedule["resident_blocks"] = json!(marching.min_blocks);
-            }
-        }
-        self.schedule = Some(schedule);
+        self.schedule = Some(json!(plan.schedule()));
         let mut kernels = plan
             .kernels()
             .map(|k| kernel_report(k, stencil, &plan.device, &model))
@@ -166,6 +152,8 @@ impl Report {
         };
         self.backend = Some("cuda".into());
         self = self.with_plan(engine.program.plan(), stencil, true);
+        self.chosen_by = Some(engine.chosen_by);
+        self.warns(engine.warning.as_deref());
         self.add_compiled_kernels(engine);
         self.cache = Some(CacheReport {
             status: match engine.built.status {
@@ -221,29 +209,74 @@ impl Report {
             self.not_finite = Some(seen);
         }
         let plan = compiled.cuda().map(|engine| engine.program.plan());
-        let p = &mut self.performance;
-        p.measured_copy_gbps = copy_gbps;
-        p.time = Times::of(seconds);
-        let Some(median) = p.time.as_ref().map(|t| t.median_seconds) else {
-            return self;
-        };
-        let updates = stencil.cells() as f64 * steps as f64;
-        if updates == 0.0 || median <= 0.0 {
-            return self;
+        self.performance.measured_copy_gbps = copy_gbps;
+        self.performance.time = Times::of(seconds);
+        if let Some(median) = self.performance.time.as_ref().map(|t| t.median_seconds) {
+            self.add_rate(stencil, plan, steps, median);
         }
-        let rate = updates / median;
+        self
+    }
+
+    /// Adds the figures that follow from the time of so many steps.
+    fn add_rate(&mut self, stencil: &Stencil, plan: Option<&Plan>, steps: u64, seconds: f64) {
+        let p = &mut self.performance;
+        let updates = stencil.cells() as f64 * steps as f64;
+        if updates == 0.0 || seconds <= 0.0 {
+            return;
+        }
+        let rate = updates / seconds;
         let size = stencil.dtype().size() as f64;
         p.gstencils_per_second = Some(rate / 1e9);
         p.gflops = Some(rate * stencil.flops() as f64 / 1e9);
         p.effective_bandwidth_gbps = Some(rate * 2.0 * size / 1e9);
         if let Some(plan) = plan {
             let traffic = plan.traffic_bytes(stencil, steps);
-            let achieved = traffic / median / 1e9;
+            let achieved = traffic / seconds / 1e9;
             p.achieved_bandwidth_gbps = Some(achieved);
             p.arithmetic_intensity = Some(updates * stencil.flops() as f64 / traffic);
             p.traffic_source = Some(TrafficSource::Model);
             p.efficiency_percent = p.peak_bandwidth_gbps.map(|peak| 100.0 * achieved / peak);
         }
+    }
+
+    /// Adds what tuning found: the best plan with its kernel and rate, and all candidates.
+    pub fn with_tuning(mut self, stencil: &Stencil, tuned: &Tuned) -> Self {
+        self.backend = Some("cuda".into());
+        self.device = Some(DeviceFacts {
+            name: tuned.device.name.clone(),
+            target: Some(tuned.device.target()),
+            present: true,
+        });
+        if let (Some(plan), Some(best)) = (&tuned.plan, tuned.tuning.trials.first()) {
+            self = self.with_plan(plan, stencil, true);
+            self.chosen_by = Some(ChosenBy::Tuned);
+            if let (Some(kernel), Some(facts)) = (&mut self.kernel, best.kernel) {
+                kernel.registers = Some(facts.registers);
+                kernel.spill_bytes = facts.spill_bytes;
+                kernel.occupancy = facts.occupancy;
+            }
+            if let (Some(steps), Some(time)) = (best.steps, &best.time) {
+                self.add_rate(stencil, Some(plan), steps, time.median_seconds);
+            }
+        }
+        self.performance.measured_copy_gbps = tuned.copy_gbps;
+        self.warns(tuned.warning.as_deref());
+        self.artifacts.extend(tuned.tuning.kept_in.clone());
+        self.tuning = Some(tuned.tuning.clone());
+        self
+    }
+
+    /// Adds a warning to the recommendations.
+    fn warns(&mut self, warning: Option<&str>) {
+        let warning = warning.map(|warning| format!("warning: {warning}"));
+        self.recommendations.extend(warning);
+    }
+
+    /// Adds the choice of a plan for a device which may not be at hand.
+    pub fn with_choice(mut self, choice: &Choice, stencil: &Stencil, present: bool) -> Self {
+        self = self.with_plan(&choice.plan, stencil, present);
+        self.chosen_by = Some(choice.by);
+        self.warns(choice.warning.as_deref());
         self
     }
 

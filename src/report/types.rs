@@ -10,6 +10,8 @@ use crate::plan::{Model, Occupancy};
 use crate::reference::Comparison;
 use crate::stability::Stability;
 use crate::stages::Stages;
+use crate::tune::Tuning;
+use crate::tuned::ChosenBy;
 
 /// What happened, for people and programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +46,9 @@ pub struct Report {
     /// The schedule in full, as a spec would write it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Value>,
+    /// What decided it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<ChosenBy>,
     /// The main kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelReport>,
@@ -71,6 +76,9 @@ pub struct Report {
     /// The result held against the reference, where asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Comparison>,
+    /// The candidates that were measured, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Tuning>,
     /// Version of stencilgen.
     pub stencilgen: String,
 }
@@ -87,6 +95,8 @@ pub enum Operation {
     Check,
     /// `analyze`.
     Analyze,
+    /// `tune`.
+    Tune,
 }
 
 /// Whether it was done.

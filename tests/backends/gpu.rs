@@ -3,7 +3,10 @@
 use crate::common::array;
 use std::cell::Cell;
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use stencilgen::cache::Status;
+use stencilgen::tune::{Ended, Limits, Outcome, tune};
+use stencilgen::tuned::ChosenBy;
 use stencilgen::{Array, Backend, CacheChoice, Compiler, Data, Error, Spec, Stencil, reference};
 
 thread_local! {
@@ -178,4 +181,77 @@ fn blocks_past_the_limits_of_y_and_z_agree_with_the_reference() {
     let output = compiled.run(array(&values, &spec)).expect("it runs");
     let found: Vec<f32> = output.to_f64().iter().map(|&v| v as f32).collect();
     assert_agrees(&spec, &input, spec.steps, &found);
+}
+
+#[test]
+fn what_is_tuned_is_right_is_kept_and_is_what_later_compilations_take() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut spec = Spec::from_json(SPEC).expect("a spec");
+    spec.grid = Some(vec![700, 900]);
+    spec.schedule = Default::default();
+    let stencil = Stencil::new(&spec).expect("a stencil");
+    let by = || {
+        let compiled = compiler.compile(&spec).expect("it compiles");
+        let engine = compiled.cuda().expect("a GPU");
+        (engine.chosen_by, engine.program.plan().clone())
+    };
+    assert_eq!(by().0, ChosenBy::Model);
+    let limits = Limits {
+        budget_seconds: 30.0,
+        most: Some(12),
+    };
+    let stop = AtomicBool::new(false);
+    let tuned = tune(&compiler, &stencil, None, limits, &stop, &mut |_| {}).expect("it runs");
+    tuned.verdict().expect("one is chosen");
+    let plan = tuned.plan.expect("one is chosen");
+    assert_eq!(by(), (ChosenBy::Tuned, plan));
+    let tuning = &tuned.tuning;
+    assert_eq!((tuning.measured, tuning.ended), (12, Ended::Done));
+    let verified = tuning.verified.as_ref().expect("a comparison");
+    assert!(verified.comparison.passed && verified.comparison.unjudged == 0);
+    assert_eq!(tuning.not_kept, None);
+    for trial in &tuning.trials {
+        match trial.status {
+            Outcome::Ok => {
+                let time = trial.time.as_ref().expect("times");
+                assert!(
+                    trial.gstencils_per_second.is_some_and(|rate| rate > 0.1),
+                    "{trial:?}"
+                );
+                assert!(time.min_seconds <= time.median_seconds, "{trial:?}");
+                assert!(
+                    trial.kernel.is_some_and(|kernel| kernel.registers > 0),
+                    "{trial:?}"
+                );
+            }
+            Outcome::Skipped | Outcome::Impossible => assert!(trial.reason.is_some()),
+            Outcome::Failed | Outcome::Wrong => panic!("{trial:?}"),
+        }
+    }
+}
+
+#[test]
+fn results_of_another_type_and_chains_are_tuned_as_well() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let mut chain = Spec::from_json(CHAIN).expect("a spec");
+    chain.schedule = Default::default();
+    let mut other = chain.clone();
+    other.dtype = stencilgen::DType::U8;
+    other.output_dtype = Some(stencilgen::DType::F32);
+    other.initial = None;
+    for spec in [chain, other] {
+        let stencil = Stencil::new(&spec).expect("a stencil");
+        let limits = Limits {
+            budget_seconds: 30.0,
+            most: Some(6),
+        };
+        let stop = AtomicBool::new(false);
+        let tuned = tune(&compiler, &stencil, None, limits, &stop, &mut |_| {}).expect("it runs");
+        tuned.verdict().expect("one is chosen");
+        assert_eq!(tuned.tuning.measured, 6);
+    }
 }

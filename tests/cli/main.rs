@@ -9,6 +9,7 @@ mod journey;
 mod places;
 mod run;
 mod schema;
+mod tune;
 mod upkeep;
 
 use std::io::Write;
