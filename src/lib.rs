@@ -24,6 +24,7 @@
 //! (ready to launch) → [`report::Report`] (what happened). Each stage can be used alone.
 
 pub mod array;
+pub mod bench;
 pub mod build;
 mod bytes;
 pub mod cache;

@@ -11,7 +11,7 @@ use crate::cuda::{Program, Watch};
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::march::{self, Field, March, NotFinite};
-use crate::spec::{Stencil, StencilSpec};
+use crate::spec::{SpecError, Stencil, StencilSpec};
 use crate::stages::{Stages, milliseconds};
 use crate::tuned::ChosenBy;
 use crate::view::{ArrayView, ArrayViewMut};
@@ -66,6 +66,45 @@ impl CompiledStencil {
             engine: Engine::Cpu(reason),
             stages,
         }
+    }
+
+    /// The same kernels, as they are loaded, for a grid of other extents: nothing is planned or compiled for it.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if the extents are none for the stencil, or past what the kernels were made for.
+    pub(crate) fn on_grid(&self, extents: &[usize]) -> Result<Self, Error> {
+        let mut spec = self.stencil.spec().clone();
+        spec.grid = Some(extents.to_vec());
+        let stencil = Stencil::new(&spec)?;
+        let engine = match &self.engine {
+            Engine::Cpu(reason) => Engine::Cpu(reason.clone()),
+            Engine::Cuda(engine) => {
+                let CudaEngine { program, .. } = engine.as_ref();
+                let plan = program.plan();
+                if !plan.serves(extents) {
+                    return Err(SpecError::new(
+                        "grid",
+                        format!(
+                            "found {extents:?}, which kernels made for {:?} do not serve",
+                            self.stencil.extents()
+                        ),
+                        "compile the stencil for this grid",
+                    )
+                    .into());
+                }
+                let (gpu, module) = (program.gpu().clone(), program.module().clone());
+                let program = Program::new(gpu, module, plan.clone(), &stencil)?;
+                Engine::Cuda(Box::new(CudaEngine {
+                    program,
+                    ..engine.as_ref().clone()
+                }))
+            }
+        };
+        Ok(Self {
+            stencil,
+            engine,
+            stages: self.stages.clone(),
+        })
     }
 
     /// The stencil.
@@ -161,7 +200,7 @@ impl CompiledStencil {
                 let outcome = march::march_on_gpu(&mut field, march, watch)?;
                 seconds.push(outcome.seconds);
                 for _ in 1..timing.repeats {
-                    seconds.push(field.time(steps)?);
+                    seconds.push(field.time(steps, 1)?);
                 }
                 outcome
             }

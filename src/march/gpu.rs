@@ -55,13 +55,15 @@ impl<'p> Field<'p> {
             .advance_bytes(stream, &mut self.field, &mut self.workspace, steps)
     }
 
-    /// Seconds of this many more steps, result included, without anything besides.
-    pub(crate) fn time(&mut self, steps: u64) -> Result<f64, Error> {
+    /// Seconds of so many runs of this many steps each, results included, one after the other without anything between.
+    pub(crate) fn time(&mut self, steps: u64, runs: u64) -> Result<f64, Error> {
         let last = self.last(steps);
         let mut result = self.result(last)?;
         let from = self.gpu().mark()?;
-        self.advance(steps - last)?;
-        self.store(last, result.as_mut())?;
+        for _ in 0..runs {
+            self.advance(steps - last)?;
+            self.store(last, result.as_mut())?;
+        }
         let to = self.gpu().mark()?;
         Ok(self.gpu().seconds(&from, &to)?)
     }

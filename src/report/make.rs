@@ -201,13 +201,29 @@ impl Report {
 
     /// Adds a run: its steps, times and stages, and what was seen in it.
     pub fn with_execution(mut self, compiled: &CompiledStencil, execution: &Execution) -> Self {
-        let (stencil, steps) = (compiled.stencil(), execution.steps);
-        let (seconds, copy_gbps) = (&execution.seconds, execution.copy_gbps);
         self.stages = Some(execution.stages.clone());
         if let Some(seen) = execution.not_finite {
             self.recommendations.push(advice::of_not_finite(&seen));
             self.not_finite = Some(seen);
         }
+        self.with_times(
+            compiled,
+            execution.steps,
+            &execution.seconds,
+            execution.copy_gbps,
+        )
+    }
+
+    /// Adds what steps took, in seconds of all of them together, once or more often; and the bandwidth of a copy, if it was
+    /// measured beside.
+    pub(crate) fn with_times(
+        mut self,
+        compiled: &CompiledStencil,
+        steps: u64,
+        seconds: &[f64],
+        copy_gbps: Option<f64>,
+    ) -> Self {
+        let stencil = compiled.stencil();
         let plan = compiled.cuda().map(|engine| engine.program.plan());
         self.performance.measured_copy_gbps = copy_gbps;
         self.performance.time = Times::of(seconds);

@@ -97,6 +97,8 @@ pub enum Operation {
     Analyze,
     /// `tune`.
     Tune,
+    /// `bench`, and each of its cases.
+    Bench,
 }
 
 /// Whether it was done.

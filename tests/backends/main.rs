@@ -1,5 +1,6 @@
 //! Backends held against the conformance cases, drawn specs and the reference: the CPU always, the GPU where there is one.
 
+mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;
