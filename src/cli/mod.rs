@@ -4,6 +4,7 @@
 //! report with status `error` where its report was asked for, says why on stderr, and ends with exit code 1.
 
 mod analyze;
+mod bench;
 mod cache;
 mod check;
 mod doctor;
@@ -40,11 +41,13 @@ enum Command {
     Analyze(analyze::Analyze),
     /// Measure the schedules that a spec leaves open on this GPU, and keep the best for later runs
     Tune(tune::Tune),
+    /// Check and time the standard set of stencils
+    Bench(bench::Bench),
     /// Tell what was found (driver, device, NVRTC, cache), what is missing, and how to mend it
     Doctor(doctor::Doctor),
     /// Look after the cache of compiled kernels
     Cache(cache::Cache),
-    /// Print the JSON Schemas of spec and report
+    /// Print the JSON Schemas of spec, report and benchmark results
     Schema(schema::Schema),
 }
 
@@ -55,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.main(),
         Command::Analyze(analyze) => analyze.main(),
         Command::Tune(tune) => tune.main(),
+        Command::Bench(bench) => bench.main(),
         Command::Doctor(doctor) => doctor.main(),
         Command::Cache(cache) => cache.main(),
         Command::Schema(schema) => schema.main(),

@@ -114,7 +114,7 @@ pub fn print(text: &str) -> Result<(), String> {
 
 /// Backend, device and cache.
 #[derive(Args)]
-struct Machine {
+pub struct Machine {
     /// Where to run
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     backend: BackendName,
@@ -136,7 +136,7 @@ enum BackendName {
 }
 
 impl Machine {
-    fn compiler(&self) -> Compiler {
+    pub fn compiler(&self) -> Compiler {
         Compiler::new()
             .backend(match self.backend {
                 BackendName::Auto => Backend::Auto,
@@ -295,7 +295,7 @@ impl Problem {
 }
 
 /// Starts the threads of the CPU backend: rayon would do it at the first use, and panic if it could not.
-fn start_threads() -> Result<(), Error> {
+pub fn start_threads() -> Result<(), Error> {
     const VARIABLE: &str = "RAYON_NUM_THREADS";
     let wanted = std::env::var(VARIABLE)
         .ok()

@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schemas of spec and report.
+//! `schema`: the JSON Schemas of spec, report and benchmark results.
 
 use std::process::ExitCode;
 
@@ -6,13 +6,14 @@ use clap::{Args, ValueEnum};
 use schemars::schema_for;
 use serde_json::json;
 use stencilgen::Spec;
+use stencilgen::bench::Results;
 use stencilgen::report::Report;
 
 use super::options::{print, tell};
 
 #[derive(Args)]
 pub struct Schema {
-    /// Which of the two; both, under the keys "spec" and "report", if left out
+    /// Which of them; all, under the keys "spec", "report" and "bench", if left out
     #[arg(value_enum)]
     of: Option<Document>,
 }
@@ -21,15 +22,18 @@ pub struct Schema {
 enum Document {
     Spec,
     Report,
+    Bench,
 }
 
 impl Schema {
     pub fn main(self) -> ExitCode {
         let (spec, report) = (schema_for!(Spec), schema_for!(Report));
+        let bench = schema_for!(Results);
         let value = match self.of {
             Some(Document::Spec) => json!(spec),
             Some(Document::Report) => json!(report),
-            None => json!({"spec": spec, "report": report}),
+            Some(Document::Bench) => json!(bench),
+            None => json!({"spec": spec, "report": report, "bench": bench}),
         };
         match print(&format!("{value:#}\n")) {
             Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 //! against the schema that the program itself prints.
 
 mod analyze;
+mod bench;
 mod emit;
 mod faults;
 mod hostile;

@@ -13,7 +13,7 @@ fn schemas_are_printed_alone_and_together() {
     let place = Place::new();
     let both: Value =
         serde_json::from_str(&place.run(&["schema"]).succeeded().stdout).expect("JSON");
-    for of in ["spec", "report"] {
+    for of in ["spec", "report", "bench"] {
         let one: Value =
             serde_json::from_str(&place.run(&["schema", of]).succeeded().stdout).expect("JSON");
         assert_eq!(both[of], one);
@@ -32,7 +32,7 @@ fn the_schema_allows_every_conformance_spec_and_every_example() {
         }
     }
     assert_eq!(specs, 360);
-    for directory in ["examples/specs", "tests/golden"] {
+    for directory in ["examples/specs", "bench/specs", "tests/golden"] {
         for file in std::fs::read_dir(directory).expect("a directory").flatten() {
             if file.path().extension() == Some(OsStr::new("json")) {
                 assert_valid(&SCHEMAS.0, &read_json(&file.path()));
