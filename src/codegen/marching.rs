@@ -508,7 +508,10 @@ fn centre(stencil: &Stencil) -> &'static str {
 fn kept_rows(stencil: &Stencil, update: usize) -> Vec<String> {
     let reach = stencil.updates()[update].reach[1];
     let [lo, hi] = stencil.boundary()[1].faces();
-    let sides = [(lo, reach.lo, "top + r"), (hi, reach.hi, "bottom + R - 1 - r")];
+    let sides = [
+        (lo, reach.lo, "top + r"),
+        (hi, reach.hi, "bottom + R - 1 - r"),
+    ];
     let fixed = sides
         .into_iter()
         .filter(|(face, reach, _)| face.source == Source::Unread && *reach > 0);

@@ -252,7 +252,10 @@ pub fn arrival(stencil: &Stencil, update: usize) -> Arrival {
     let update = &stencil.updates()[update];
     let rows = stencil.rank() == 3 && update.reach[1].lo + update.reach[1].hi > 0;
     let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
-    let pointwise = update.taps.iter().all(|t| t.offset[0] == 0 || here(&t.offset));
+    let pointwise = update
+        .taps
+        .iter()
+        .all(|t| t.offset[0] == 0 || here(&t.offset));
     match () {
         () if !rows => Arrival::Now,
         () if pointwise && update.reach[0].hi > 0 => Arrival::Split,
