@@ -213,7 +213,8 @@ impl Loaded {
         };
         let mut kernel = kernel.clone();
         if let Some(marching) = &mut kernel.marching {
-            marching.resident = resident_blocks as usize * multiprocessors;
+            marching.resident = resident_blocks as usize;
+            marching.multiprocessors = multiprocessors;
         }
         Ok(Self {
             function,

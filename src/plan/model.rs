@@ -302,7 +302,7 @@ fn marching_seconds(plan: &Plan, stencil: &Stencil, traffic: f64) -> (f64, Bound
         let fill = kernel.halo[0].lo + kernel.halo[0].hi;
         let passed = marching.passed(kernel.tile[0] + fill) as f64;
         let blocks = kernel.blocks(stencil.extents()) as f64;
-        let slots = marching.resident.max(1) as f64;
+        let slots = (marching.resident * marching.multiprocessors).max(1) as f64;
         let waves = (blocks / slots).ceil() * slots;
         let taps = stencil.taps() as f64 + MARCHING_INSTRUCTIONS;
         arithmetic += waves * passed * (depth * taps + MARCHING_ROW_INSTRUCTIONS)

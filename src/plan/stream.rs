@@ -30,10 +30,11 @@ const MAX_REGISTERS: usize = 232;
 /// Fewest rows or planes of a chunk, and most chunks, that are thought of.
 const MIN_CHUNK: usize = 8;
 const MAX_CHUNKS: usize = 4096;
-/// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end: from
-/// 2D marches of 128 to 2341 rows on an H200.
+/// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
+/// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
+/// to 1024 planes in 3D, one a multiprocessor, on an H200.
 const ALONE: f64 = 0.4;
-const TAIL: f64 = 0.15;
+const TAIL: f64 = 0.6;
 
 /// How a kernel of `stream` divides its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +63,9 @@ pub struct Marching {
     pub least: Vec<usize>,
     /// Cells of a row that rows have to be a multiple of.
     pub multiple: usize,
-    /// Blocks that the whole device holds at a time.
+    /// Blocks that a multiprocessor holds at a time, and multiprocessors of the device.
     pub resident: usize,
+    pub multiprocessors: usize,
 }
 
 /// What the schedule decides of [`Marching`].
@@ -136,10 +138,10 @@ impl Marching {
             return chunk.min(n);
         }
         let across = self.across(extents).max(1);
-        let slots = self.resident.max(1) as f64;
+        let slots = (self.resident * self.multiprocessors).max(1) as f64;
         let seconds = |chunk: usize| {
             let waves = (across * n.div_ceil(chunk)) as f64 / slots;
-            (chunk + fill) as f64 * (waves.max(ALONE) + TAIL)
+            (chunk + fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
         };
         let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
         chunks
@@ -337,7 +339,8 @@ pub(super) fn kernel(
             .collect(),
         least: Vec::new(),
         multiple: 1,
-        resident: 0,
+        resident: 1,
+        multiprocessors: device.multiprocessors as usize,
     };
     marching.least = least(stencil, &marching, depth)?;
     let pairs = stencil.extents().iter().zip(&marching.least).enumerate();
@@ -372,7 +375,7 @@ pub(super) fn kernel(
         ));
     }
     let occupancy = device.occupancy(threads, registers as u32, shared_bytes);
-    marching.resident = occupancy.blocks.max(1) as usize * device.multiprocessors as usize;
+    marching.resident = occupancy.blocks.max(1) as usize;
     let strides = marching.strides();
     let across = match rank {
         2 => vec![strides[0] * marching.warps],
