@@ -48,6 +48,10 @@ pub(super) struct MarchContext {
     pub near: usize,
     /// Rows of a plane that a lane holds.
     pub rows: usize,
+    /// Where nothing marches: rows or planes that are read ahead.
+    pub ahead: usize,
+    /// The axes but that along rows, the slowest last.
+    pub followed: Vec<Followed>,
     /// The slowest axis, and its name.
     pub slow: AxisFaces,
     pub axis: &'static str,
@@ -57,15 +61,23 @@ pub(super) struct MarchContext {
     pub x: AxisFaces,
 }
 
-/// Both faces of an axis.
+/// An axis whose cells beyond the faces are read as those that they follow.
 #[derive(Serialize)]
+pub(super) struct Followed {
+    pub name: &'static str,
+    pub periodic: bool,
+    pub faces: AxisFaces,
+}
+
+/// Both faces of an axis.
+#[derive(Serialize, Clone)]
 pub(super) struct AxisFaces {
     pub lo: FaceContext,
     pub hi: FaceContext,
 }
 
 /// One face.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub(super) struct FaceContext {
     /// Whether cells beyond have values.
     pub ghosts: bool,
@@ -194,6 +206,9 @@ pub(super) struct MarchKernel {
     /// From one span to the next, and from one block of rows to the next.
     pub stride: usize,
     pub row_stride: usize,
+    /// Where nothing marches: rows or planes of a chunk, and turns of the loop over them.
+    pub chunk: usize,
+    pub turns: usize,
     /// Cells of the ring.
     pub ring_cells: usize,
     /// Edge rows that two warps exchange.
@@ -235,7 +250,10 @@ impl MarchContext {
         Self {
             cells: marching.cells,
             span: marching.span(),
-            lane_align: power(lane_bytes).min(16),
+            lane_align: match marching.prefetch {
+                1 => marching.copy_bytes,
+                _ => power(lane_bytes).min(16),
+            },
             value_align: power(marching.cells * stencil.value_bytes()).min(16),
             copies: lane_bytes / marching.copy_bytes,
             copy_bytes: marching.copy_bytes,
@@ -249,11 +267,20 @@ impl MarchContext {
             kept: stencil.is_fixed(),
             near,
             updates: (0..count)
-                .map(|u| update(stencil, u, cells, weights, full))
+                .map(|u| update(stencil, u, marching.prefetch == 1, cells, weights, full))
                 .collect(),
             beyond,
             none: none(cells),
             rows: marching.rows,
+            ahead: marching.ahead(stencil),
+            followed: (0..rank - 1)
+                .rev()
+                .map(|axis| Followed {
+                    name: names[axis],
+                    periodic: boundary[axis].is_periodic(),
+                    faces: if axis == 0 { slow.clone() } else { y.clone() },
+                })
+                .collect(),
             slow,
             axis: names[0],
             y,
@@ -295,6 +322,9 @@ impl MarchKernel {
                     .unwrap_or(0),
                 _ => 0,
             },
+            chunk: marching.chunk.unwrap_or(0),
+            turns: (marching.chunk.unwrap_or(0) + kernel.halo[0].lo + kernel.halo[0].hi)
+                .div_ceil(marching.ahead(stencil)),
             ring_cells: marching.prefetch * marching.warps * marching.rows * marching.span(),
             stride: marching.strides().last().copied().unwrap_or(1),
             store_cells: marching.store_bytes / result,
@@ -312,15 +342,22 @@ fn power(bytes: usize) -> usize {
 fn update(
     stencil: &Stencil,
     index: usize,
+    once: bool,
     cells: &Cells,
     weights: &mut Weights,
     full: &[String],
 ) -> MarchUpdate {
     let update = &stencil.updates()[index];
     let x = stencil.rank() - 1;
-    let along = streamed(stencil, index);
+    let along = match once {
+        true => update.reach[0],
+        false => streamed(stencil, index),
+    };
     let row = even(stencil, index, x);
-    let arrival = arrival(stencil, index);
+    let arrival = match once {
+        true => Arrival::Now,
+        false => arrival(stencil, index),
+    };
     let (held, split) = (arrival != Arrival::Now, arrival == Arrival::Split);
     let kept = kept_in_row(stencil, index);
     let kept_rows = match stencil.rank() {
@@ -328,17 +365,24 @@ fn update(
         _ => Vec::new(),
     };
     let base = along.hi - usize::from(split);
-    let count = sums(stencil, index);
+    let count = match once {
+        true => along.lo + along.hi,
+        false => sums(stencil, index),
+    };
+    let solid = once || stencil.rank() == 3;
     let scatter = (0..=count)
         .map(|s| {
             let offset = base as i64 - s as i64;
             let from = match s == count {
                 true => none(cells).to_owned(),
-                false => sum(stencil, s as i64),
+                false => sum(solid, s as i64),
             };
             Scatter {
                 offset,
-                to: sum(stencil, s as i64 - 1),
+                to: match (once, s) {
+                    (true, 0) => "made[k]".into(),
+                    _ => sum(solid, s as i64 - 1),
+                },
                 kept: match offset.signum() {
                     _ if kept.is_empty() && kept_rows.is_empty() => String::new(),
                     0 => format!("kept ? {} : ", centre(stencil)),
@@ -351,6 +395,7 @@ fn update(
         .collect();
     let place = |t: &Tap| t.offset[1..].iter().filter(|&&d| d != 0).count();
     let rows = match stencil.rank() {
+        3 if once => update.reach[1],
         3 => even(stencil, index, 1),
         _ => Reach::default(),
     };
@@ -430,7 +475,7 @@ fn below(stencil: &Stencil, update: usize, base: usize) -> Vec<Ghost> {
             let to = follows as i64 - base as i64 + s;
             let offset = -(k as i64) - to;
             (to >= 0 && offset >= -(reach.lo as i64)).then(|| GhostAdd {
-                sum: sum(stencil, s),
+                sum: sum(stencil.rank() == 3, s),
                 offset,
             })
         });
@@ -455,7 +500,7 @@ fn below_now(stencil: &Stencil, update: usize, split: bool) -> Vec<Ghost> {
             k,
             follows,
             adds: vec![GhostAdd {
-                sum: sum(stencil, -1),
+                sum: sum(true, -1),
                 offset,
             }],
         })
@@ -473,7 +518,7 @@ fn above(stencil: &Stencil, update: usize, base: usize) -> Vec<Ghost> {
             let to = -(follows as i64) - base as i64 + s + 1;
             let offset = k as i64 - to;
             (to <= 0 && offset <= reach.hi as i64).then(|| GhostAdd {
-                sum: sum(stencil, s),
+                sum: sum(stencil.rank() == 3, s),
                 offset,
             })
         });
@@ -487,10 +532,10 @@ fn above(stencil: &Stencil, update: usize, base: usize) -> Vec<Ghost> {
 }
 
 /// A sum of the cell `k` of a lane (in row `r`); −1 is the one that is completed.
-fn sum(stencil: &Stencil, s: i64) -> String {
-    match (stencil.rank(), s) {
-        (3, -1) => "made[r][k]".into(),
-        (3, _) => format!("sum[{s}][r][k]"),
+fn sum(solid: bool, s: i64) -> String {
+    match (solid, s) {
+        (true, -1) => "made[r][k]".into(),
+        (true, _) => format!("sum[{s}][r][k]"),
         (_, -1) => "row[k]".into(),
         _ => format!("sum[{s}][k]"),
     }

@@ -53,7 +53,7 @@ pub struct CudaSource {
     pub weights: Option<&'static str>,
 }
 
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
     (
         "prelude_half.cu",
@@ -67,6 +67,14 @@ const TEMPLATES: [(&str, &str); 9] = [
     (
         "tiled.cu.tera",
         include_str!("../../templates/tiled.cu.tera"),
+    ),
+    (
+        "prelude_store.cu",
+        include_str!("../../templates/prelude_store.cu"),
+    ),
+    (
+        "stream_once.cu.tera",
+        include_str!("../../templates/stream_once.cu.tera"),
     ),
     (
         "stream.cu.tera",
@@ -119,6 +127,7 @@ impl CudaSource {
     pub fn render(plan: &Plan, stencil: &Stencil) -> Result<Self, CodegenError> {
         let template = match plan.strategy {
             Strategy::Tiled => "tiled.cu.tera",
+            Strategy::Stream if plan.is_once() => "stream_once.cu.tera",
             Strategy::Stream if stencil.rank() == 3 => "stream_3d.cu.tera",
             Strategy::Stream => "stream_2d.cu.tera",
             Strategy::Auto | Strategy::Direct => "direct.cu.tera",

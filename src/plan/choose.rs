@@ -68,7 +68,7 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     }
     for (given, path, range) in [
         (schedule.rows_per_thread, "schedule.rows_per_thread", 1..=16),
-        (schedule.prefetch_depth, "schedule.prefetch_depth", 2..=32),
+        (schedule.prefetch_depth, "schedule.prefetch_depth", 1..=32),
         (schedule.resident_blocks, "schedule.resident_blocks", 1..=32),
     ] {
         if let Some(given) = given.filter(|given| !range.contains(given)) {

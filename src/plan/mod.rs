@@ -134,6 +134,12 @@ impl Plan {
         }
     }
 
+    /// Whether its kernels make one step each straight from memory, as `stream` does without a ring.
+    pub fn is_once(&self) -> bool {
+        let marching = self.fused.first().and_then(|k| k.marching.as_ref());
+        marching.is_some_and(|m| m.prefetch == 1)
+    }
+
     /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.
     pub fn sweeps(&self, steps: u64, to_result: bool) -> [Sweeps; 3] {
         let depth = self.temporal_depth.max(1) as u64;

@@ -30,6 +30,9 @@ const MAX_REGISTERS: usize = 232;
 /// Fewest rows or planes of a chunk, and most chunks, that are thought of.
 const MIN_CHUNK: usize = 8;
 const MAX_CHUNKS: usize = 4096;
+/// Rows and planes of a chunk of a kernel without a ring.
+const ROWS_ONCE: usize = 8;
+const PLANES_ONCE: usize = 32;
 /// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
 /// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
 /// to 1024 planes in 3D, one a multiprocessor, on an H200.
@@ -80,6 +83,15 @@ pub(super) struct Knobs {
 }
 
 impl Marching {
+    /// Rows or planes that a kernel without a ring reads ahead: all rows of a chunk in 2D, two planes in 3D.
+    pub(crate) fn ahead(&self, stencil: &Stencil) -> usize {
+        let reach = stencil.reach()[0];
+        match stencil.rank() {
+            2 => self.chunk.unwrap_or(1) + reach.lo + reach.hi,
+            _ => 2,
+        }
+    }
+
     /// Cells of a span: what a warp holds of a row.
     pub fn span(&self) -> usize {
         LANES * self.cells
@@ -165,7 +177,7 @@ impl Marching {
 pub(super) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     let rank = stencil.rank();
     // A lane holds 16 bytes of a row; fewer where the grid is narrow.
-    let most = (16 / stencil.value_bytes()).max(1);
+    let most = (32 / stencil.value_bytes()).clamp(1, 4);
     let cells = schedule.cells_per_thread;
     let cells = cells.map_or_else(
         || [4, 2, 1].into_iter().filter(|&c| c <= most).collect(),
@@ -200,25 +212,31 @@ pub(super) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
         .collect();
     shapes.sort_unstable();
     shapes.dedup();
-    let prefetch = schedule
-        .prefetch_depth
-        .unwrap_or(if rank == 2 { 8 } else { 3 });
+    let prefetch = match schedule.prefetch_depth {
+        Some(depth) => vec![depth],
+        None if rank == 2 => vec![6, 1],
+        None => vec![3, 1],
+    };
     let chunk = schedule
         .tile
         .as_ref()
         .and_then(|tile| tile.first().copied());
-    let all = cells.iter().flat_map(|&cells| {
-        let shapes = shapes.iter();
-        shapes.map(move |&(rows, warps)| Knobs {
-            cells,
-            rows,
-            warps,
-            prefetch,
-            min_blocks: schedule.resident_blocks.unwrap_or(0),
-            chunk,
-        })
-    });
-    all.collect()
+    let mut all = Vec::new();
+    for &cells in &cells {
+        for &(rows, warps) in &shapes {
+            for &prefetch in &prefetch {
+                all.push(Knobs {
+                    cells,
+                    rows,
+                    warps,
+                    prefetch,
+                    min_blocks: schedule.resident_blocks.unwrap_or(0),
+                    chunk,
+                });
+            }
+        }
+    }
+    all
 }
 
 /// Rows or planes between which a step reaches along the slowest axis, as an update is computed: equally far to both sides
@@ -342,6 +360,9 @@ pub(super) fn kernel(
         resident: 1,
         multiprocessors: device.multiprocessors as usize,
     };
+    if knobs.prefetch == 1 {
+        once(stencil, &mut marching, depth)?;
+    }
     marching.least = least(stencil, &marching, depth)?;
     let pairs = stencil.extents().iter().zip(&marching.least).enumerate();
     for (axis, (n, least)) in pairs {
@@ -365,8 +386,10 @@ pub(super) fn kernel(
     let multiples = pieces.map(|(bytes, size)| (bytes / size).max(1));
     marching.multiple = multiples[0].max(multiples[1]);
     let ring = marching.prefetch * marching.rows * marching.warps * marching.span() * size;
-    let exchanged = exchanged_bytes(stencil, &marching, depth);
-    let shared_bytes = ring + exchanged;
+    let shared_bytes = match knobs.prefetch {
+        1 => 0,
+        _ => ring + exchanged_bytes(stencil, &marching, depth),
+    };
     let threads = LANES * marching.warps;
     let registers = registers(stencil, &marching, depth);
     if registers > MAX_REGISTERS {
@@ -384,16 +407,11 @@ pub(super) fn kernel(
     let levels = levels(stencil, depth);
     let halo: Vec<Reach> = (0..rank)
         .map(|axis| match axis {
-            0 => Reach {
-                lo: depth
-                    * (0..updates.len())
-                        .map(|u| streamed(stencil, u).lo)
-                        .sum::<usize>(),
-                hi: depth
-                    * (0..updates.len())
-                        .map(|u| streamed(stencil, u).hi)
-                        .sum::<usize>(),
-            },
+            0 if knobs.prefetch == 1 => reach[0],
+            0 => {
+                let levels = (0..updates.len()).map(|u| streamed(stencil, u));
+                deep(levels.fold(Reach::default(), |sum, reach| sum + reach))
+            }
             _ => marching.overlap[axis - 1],
         })
         .collect();
@@ -414,6 +432,29 @@ pub(super) fn kernel(
     };
     kernel.tile[0] = kernel.chunk(stencil.extents()).unwrap_or(1);
     Ok(kernel)
+}
+
+/// Turns a geometry into that of a kernel that makes one step straight from memory: nothing overlaps, and a chunk has a length
+/// of its own. `Err` tells why there is none.
+fn once(stencil: &Stencil, marching: &mut Marching, depth: usize) -> Result<(), String> {
+    let reach = stencil.reach();
+    let rank = stencil.rank();
+    if depth > 1 || stencil.updates().len() > 1 {
+        return Err("a ring: \"prefetch_depth\" 1 is for one update and one step".into());
+    }
+    let beside = even(stencil, 0, rank - 1).radius();
+    if beside > marching.cells {
+        return Err(format!("{beside} cells a thread; found {}", marching.cells));
+    }
+    marching.overlap = vec![Reach::default(); rank - 1];
+    let total = reach[0].lo + reach[0].hi;
+    let chunk = marching
+        .chunk
+        .unwrap_or(if rank == 2 { ROWS_ONCE } else { PLANES_ONCE });
+    // Planes are read two at a time.
+    let odd = usize::from(rank == 3 && (chunk + total) % 2 == 1);
+    marching.chunk = Some(if chunk > 1 { chunk - odd } else { chunk + odd });
+    Ok(())
 }
 
 /// Bytes of one copy or store of cells of `size` bytes: the largest power of two up to 16 that divides rows of `nx` cells, and
@@ -441,6 +482,15 @@ fn exchanged_bytes(stencil: &Stencil, marching: &Marching, depth: usize) -> usiz
 pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
     let words = stencil.value_bytes() / 4;
     let cells = marching.cells * marching.rows * words;
+    if marching.prefetch == 1 {
+        let reach = stencil.reach();
+        let rows = match stencil.rank() {
+            2 => 1,
+            _ => marching.rows + reach[1].lo + reach[1].hi,
+        };
+        let read = marching.ahead(stencil) * rows * marching.cells * words;
+        return read + (reach[0].lo + reach[0].hi) * cells + cells + 28;
+    }
     let levels = 0..stencil.updates().len();
     let held: usize = levels
         .map(|u| sums(stencil, u) + usize::from(arrival(stencil, u) != Arrival::Now))
@@ -502,6 +552,8 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
             reach += usize::from(reach > 0 && boundary.faces().iter().any(whole));
             let (needed, held, what) = match fastest {
                 true => (2 * reach, n, "cells a warp"),
+                // Without a ring, only the grid has to have them.
+                false if marching.prefetch == 1 => (reach, n, "rows a block"),
                 false => (reach, marching.rows, "rows a thread"),
             };
             if needed > held {
@@ -510,6 +562,10 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
         }
     }
     let reach = stencil.reach()[0];
+    if marching.prefetch == 1 {
+        let least = marching.chunk.unwrap_or(1).max(reach.radius() + 1);
+        return Ok(std::iter::once(least).chain(region).collect());
+    }
     let least = match stencil.boundary()[0].is_periodic() {
         true => depth.saturating_mul(reach.lo.max(reach.hi)).max(1),
         false => reach.lo + reach.hi + 2 * reach.radius() + 2,

@@ -93,6 +93,10 @@ inline void land(std::vector<Copy>& copies) {
 // --- in place of the prelude -----------------------------------------------------------------------------------------
 #define SG_PRELUDE
 
+#define SG_PRELUDE_STORE
+
+template <class T> void sg_store_streaming(T* to, const T& value) { *to = value; }
+
 inline void* sg_dyn_smem() { return emu::dynamic_shared->as<void>(); }
 
 /// Copies BYTES from global to shared memory, some time between now and the wait for its group. In late mode that is the

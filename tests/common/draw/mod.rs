@@ -149,7 +149,12 @@ impl Iterator for Draw {
                     .random
                     .pick(&[2, 3, 5, 8, 13, 100])
                     .min(stencil.extents()[0]);
-                drawn.spec.schedule.tile = Some(tile);
+                let mut chunked = drawn.spec.clone();
+                chunked.schedule.tile = Some(tile);
+                let chunked_stencil = Stencil::new(&chunked).expect("only its schedule differs");
+                if Plan::new(&chunked_stencil, &Device::assumed()).is_ok() {
+                    drawn.spec = chunked;
+                }
                 return Some(drawn);
             }
         }
@@ -219,7 +224,10 @@ impl Draw {
         if self.streaming {
             spec.schedule.cells_per_thread = Some(random.pick(&[1, 1, 2]));
             spec.schedule.rows_per_thread = Some(random.pick(&[1, 2, 3])).filter(|_| rank == 3);
-            spec.schedule.prefetch_depth = Some(random.pick(&[2, 3, 4]));
+            spec.schedule.prefetch_depth = Some(match way.depth() {
+                1 => random.pick(&[1, 1, 2, 3]),
+                _ => random.pick(&[2, 3, 4]),
+            });
             spec.schedule.threads = Some(random.pick(&[32, 64]));
         }
         if way.is_tiled() && random.below(3) == 0 {

@@ -66,6 +66,10 @@ impl Way {
         vec![of(1), of(2), of(3)]
     }
 
+    pub fn depth(self) -> usize {
+        self.depth
+    }
+
     pub fn is_tiled(self) -> bool {
         self.strategy == Strategy::Tiled
     }
