@@ -9,8 +9,8 @@ use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 const MAX_DOUBLINGS: usize = 24;
 /// The deepest temporal blocking that is tried unasked.
 const MAX_DEPTH: usize = 8;
-/// The same for `stream`.
-const MAX_STREAM_DEPTH: usize = 16;
+/// The same for `stream`, by the number of axes.
+const MAX_STREAM_DEPTH: [usize; 3] = [8, 8, 4];
 /// The deepest that can be asked for; halos fill shared memory long before, unless taps reach nowhere.
 const DEEPEST: usize = 1024;
 /// Most cells of a tile that can be asked for; shared memory holds fewer.
@@ -281,7 +281,7 @@ fn candidates(stencil: &Stencil) -> Vec<Candidate> {
         all.extend(depths(MAX_DEPTH).flat_map(|depth| tiled_candidates(stencil, depth)));
     }
     if matches!(schedule.strategy, Strategy::Auto | Strategy::Stream) {
-        let depths = depths(MAX_STREAM_DEPTH);
+        let depths = depths(MAX_STREAM_DEPTH[stencil.rank() - 1]);
         all.extend(depths.flat_map(|depth| stream_candidates(stencil, depth)));
     }
     all

@@ -27,6 +27,8 @@ pub(super) const LANES: usize = 32;
 const MAX_TAPS: usize = 350;
 /// Most registers that sums and rows may take by the estimate; the compiler has 255 in all.
 const MAX_REGISTERS: usize = 232;
+/// A kernel may need this part more, of which the compiler keeps what it can elsewhere.
+const SPILLED: usize = 20;
 /// Fewest rows or planes of a chunk, and most chunks, that are thought of.
 const MIN_CHUNK: usize = 8;
 const MAX_CHUNKS: usize = 4096;
@@ -176,13 +178,16 @@ impl Marching {
 /// The geometries that are tried, as far as the schedule leaves them open.
 pub(super) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     let rank = stencil.rank();
-    // A lane holds 16 bytes of a row; fewer where the grid is narrow.
-    let most = (32 / stencil.value_bytes()).clamp(1, 4);
-    let cells = schedule.cells_per_thread;
-    let cells = cells.map_or_else(
-        || [4, 2, 1].into_iter().filter(|&c| c <= most).collect(),
-        |c| vec![c],
-    );
+    // A lane holds 16 bytes of a row, or twice as much; less where the grid is narrow.
+    let usual = (16 / stencil.value_bytes()).clamp(1, 4);
+    let narrow = stencil.extents()[rank - 1] < LANES * usual;
+    let cells = match schedule.cells_per_thread {
+        Some(cells) => vec![cells],
+        None => [4, 2, 1]
+            .into_iter()
+            .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
+            .collect(),
+    };
     let shapes: &[(usize, usize)] = match rank {
         2 => &[(1, 4)],
         _ => &[
@@ -392,9 +397,10 @@ pub(super) fn kernel(
     };
     let threads = LANES * marching.warps;
     let registers = registers(stencil, &marching, depth);
-    if registers > MAX_REGISTERS {
+    let most = MAX_REGISTERS.min(device.registers_per_multiprocessor as usize / threads.max(1));
+    if registers > most + most / SPILLED {
         return Err(format!(
-            "some {registers} registers a thread; there are at most 255"
+            "some {registers} registers a thread; a block of {threads} has at most {most}"
         ));
     }
     let occupancy = device.occupancy(threads, registers as u32, shared_bytes);
@@ -501,7 +507,9 @@ pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) ->
         .iter()
         .map(|u| u.reach[x].lo + u.reach[x].hi);
     let beside = beside.max().unwrap_or(0) * words * if stencil.rank() == 3 { 2 } else { 1 };
-    depth * held * cells + 2 * cells + beside + 28
+    // In 3D neighbouring rows are held besides.
+    let rows = if stencil.rank() == 3 { 4 } else { 2 };
+    depth * held * cells + rows * cells + beside + 28
 }
 
 /// Rows or planes of unfinished sums that a level of an update keeps.
