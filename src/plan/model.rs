@@ -53,6 +53,9 @@ const MARCHING_BANDWIDTH_OF_ONE_STEP: f64 = 0.8;
 const MARCHING_CELL: f64 = 0.12;
 const MARCHING_SHUFFLE: f64 = 4.18;
 const MARCHING_ROW: f64 = 28.4;
+/// Weight of an edge row that warps exchange, over the rows of a warp; how much longer it takes where registers do not suffice.
+const MARCHING_EXCHANGE: f64 = 3.0;
+const SPILLING: f64 = 1.2;
 const MARCHING_ISSUE: f64 = 1.84;
 const MARCHING_ISSUE_DOUBLE: f64 = 2.99;
 const OVERLAP: f64 = 1.417;
@@ -355,11 +358,20 @@ fn marching_seconds(plan: &Plan, stencil: &Stencil, traffic: f64) -> (f64, Bound
             .map(|u| u.reach[x].lo + u.reach[x].hi);
         let shuffles = beside.sum::<usize>() as f64 * words / marching.cells as f64;
         let taps = stencil.taps() as f64;
-        let instructions = depth * (taps + MARCHING_CELL + MARCHING_SHUFFLE * shuffles);
+        let exchanged = match stencil.rank() {
+            3 => stencil.reach()[1].lo + stencil.reach()[1].hi,
+            _ => 0,
+        } as f64
+            / marching.rows as f64;
+        let instructions = depth
+            * (taps + MARCHING_CELL + MARCHING_SHUFFLE * shuffles + MARCHING_EXCHANGE * exchanged);
         let turn = (marching.prefetch * marching.cells * marching.rows) as f64
             * depth
             * (taps + 0.6 + shuffles);
         let slower = (turn / TURN_INSTRUCTIONS).max(1.0).powf(TURN_EXPONENT);
+        let registers = stream::registers(stencil, marching, plan.temporal_depth);
+        let held = device.registers_per_multiprocessor as usize / kernel.threads();
+        let slower = if registers > held { SPILLING * slower } else { slower };
         arithmetic +=
             waves * passed * (instructions + MARCHING_ROW) * slower / (clocks * per_clock);
     }
