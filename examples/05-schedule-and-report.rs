@@ -46,7 +46,7 @@ fn main() -> Result<(), Error> {
             strategy,
             tile,
             temporal_depth,
-            threads: None,
+            ..Schedule::default()
         };
         describe(&spec, &device)?;
     }

@@ -10,6 +10,7 @@ mod gpu;
 mod module;
 mod program;
 mod watch;
+mod weights;
 
 pub use driver::Driver;
 pub use error::CudaError;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stencilgen::plan::{Device, Kernel, Plan, candidates};
+use stencilgen::plan::{Device, Kernel, Marching, Plan, candidates};
 use stencilgen::spec::{Reach, Schedule};
 use stencilgen::{Spec, Stencil};
 
@@ -51,6 +51,11 @@ fn assert_within_limits(kernel: &Kernel, device: &Device, extents: &[usize]) {
     let launch = kernel.launch(extents).expect("a launch");
     assert_eq!(launch.block, kernel.block);
     assert_eq!(launch.shared_bytes as usize, kernel.shared_bytes);
+    if let Some(marching) = &kernel.marching {
+        assert_marches_within_limits(kernel, marching, extents);
+        return;
+    }
+    assert_eq!(launch.chunk, None);
     // Every cell lies in the tile of exactly one block, and no tile is idle.
     let mut along = [1; 3];
     for ((blocks, &n), &tile) in along
@@ -76,6 +81,34 @@ fn assert_within_limits(kernel: &Kernel, device: &Device, extents: &[usize]) {
             "a thread a cell"
         );
     }
+}
+
+/// Chunks cover the slowest axis, and what spans and bands keep covers the others, each of which holds a whole one.
+fn assert_marches_within_limits(kernel: &Kernel, marching: &Marching, extents: &[usize]) {
+    let launch = kernel.launch(extents).expect("a launch");
+    let chunk = launch.chunk.expect("how far to march");
+    assert!((1..=extents[0]).contains(&chunk), "{kernel:?}");
+    let region = marching.region();
+    let mut blocks = extents[0].div_ceil(chunk);
+    for (axis, (region, stride)) in region.iter().zip(marching.strides()).enumerate() {
+        let n = extents[axis + 1];
+        assert!(
+            (1..=*region).contains(&stride) && n >= *region,
+            "{kernel:?}"
+        );
+        // Without an overlap at the faces, the first and the last keep all that lies there.
+        let pieces = match marching.periodic[axis] {
+            true => n.div_ceil(stride),
+            false => 1 + (n - region).div_ceil(stride),
+        };
+        let spans = axis + 2 == extents.len();
+        blocks *= match spans && extents.len() == 2 {
+            true => pieces.div_ceil(marching.warps),
+            false => pieces,
+        };
+    }
+    assert_eq!(launch.grid, [blocks as u32, 1, 1], "{kernel:?}");
+    assert_eq!(kernel.threads(), 32 * marching.warps);
 }
 
 proptest! {

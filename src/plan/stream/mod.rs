@@ -17,281 +17,35 @@
 //! Sums are made in the order in which rows arrive, the lowest first, so they depend on nothing but a cell's place in the
 //! grid: any depth, chunk or span gives the same bits.
 
+mod knobs;
+mod marching;
+mod sums;
+
+pub(super) use knobs::{Knobs, knobs};
+pub use marching::Marching;
+pub(super) use sums::registers;
+pub(crate) use sums::{Arrival, arrival, even, lag, streamed, sums};
+
 use super::Device;
 use super::kernel::{Elements, Kernel, Level};
-use crate::spec::{AxisBoundary, Face, Reach, Schedule, Source, Stencil};
+use crate::spec::{AxisBoundary, Face, Reach, Source, Stencil};
 
 /// Lanes of a warp.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
+
 /// Most taps of an update: they are written out, several times.
 const MAX_TAPS: usize = 350;
+
 /// Most registers that sums and rows may take by the estimate; the compiler has 255 in all.
 const MAX_REGISTERS: usize = 232;
+
 /// A kernel may need this part more, of which the compiler keeps what it can elsewhere.
 const SPILLED: usize = 20;
-/// Fewest rows or planes of a chunk, and most chunks, that are thought of.
-const MIN_CHUNK: usize = 8;
-const MAX_CHUNKS: usize = 4096;
+
 /// Rows and planes of a chunk of a kernel without a ring.
 const ROWS_ONCE: usize = 8;
+
 const PLANES_ONCE: usize = 32;
-/// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
-/// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
-/// to 1024 planes in 3D, one a multiprocessor, on an H200.
-const ALONE: f64 = 0.4;
-const TAIL: f64 = 0.6;
-
-/// How a kernel of `stream` divides its work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marching {
-    /// Cells of a row that a lane holds.
-    pub cells: usize,
-    /// Rows of a plane that a lane holds; 1 in 2D.
-    pub rows: usize,
-    /// Warps of a block.
-    pub warps: usize,
-    /// Rows or planes of the ring.
-    pub prefetch: usize,
-    /// Bytes of one copy from memory: as many as rows are aligned to, at most 16.
-    pub copy_bytes: usize,
-    /// The same of one store.
-    pub store_bytes: usize,
-    /// Blocks that a multiprocessor is to hold at least; 0 leaves it to the compiler.
-    pub min_blocks: usize,
-    /// Rows or planes that a block marches over, if the schedule says it; else launches choose it.
-    pub chunk: Option<usize>,
-    /// Cells of a block that its neighbours compute as well, along each axis but the slowest.
-    pub overlap: Vec<Reach>,
-    /// Whether these axes close on themselves.
-    pub periodic: Vec<bool>,
-    /// Fewest cells of the grid along each axis.
-    pub least: Vec<usize>,
-    /// Cells of a row that rows have to be a multiple of.
-    pub multiple: usize,
-    /// Blocks that a multiprocessor holds at a time, and multiprocessors of the device.
-    pub resident: usize,
-    pub multiprocessors: usize,
-}
-
-/// What the schedule decides of [`Marching`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Knobs {
-    pub cells: usize,
-    pub rows: usize,
-    pub warps: usize,
-    pub prefetch: usize,
-    pub min_blocks: usize,
-    pub chunk: Option<usize>,
-}
-
-impl Marching {
-    /// Rows or planes that a kernel without a ring reads ahead: all rows of a chunk in 2D, two planes in 3D.
-    pub(crate) fn ahead(&self, stencil: &Stencil) -> usize {
-        let reach = stencil.reach()[0];
-        match stencil.rank() {
-            2 => self.chunk.unwrap_or(1) + reach.lo + reach.hi,
-            _ => 2,
-        }
-    }
-
-    /// Cells of a span: what a warp holds of a row.
-    pub fn span(&self) -> usize {
-        LANES * self.cells
-    }
-
-    /// Cells of a block along the axes but the slowest: overlapping ones included.
-    pub fn region(&self) -> Vec<usize> {
-        match self.overlap.len() {
-            1 => vec![self.span()],
-            _ => vec![self.warps * self.rows, self.span()],
-        }
-    }
-
-    /// Cells that a block passes over for a chunk of `depth` cells along the slowest axis.
-    pub(super) fn passed(&self, depth: usize) -> usize {
-        let spans = if self.overlap.len() == 1 {
-            self.warps
-        } else {
-            1
-        };
-        self.region().iter().product::<usize>() * spans * depth
-    }
-
-    /// How far from one span, or one block of rows, to the next.
-    pub fn strides(&self) -> Vec<usize> {
-        let region = self.region();
-        let overlap = self.overlap.iter();
-        overlap.zip(region).map(|(o, n)| n - o.lo - o.hi).collect()
-    }
-
-    /// Whether the kernel computes grids of these extents.
-    pub fn serves(&self, extents: &[usize]) -> bool {
-        let large = extents.iter().zip(&self.least).all(|(n, least)| n >= least);
-        let aligned = extents
-            .last()
-            .is_some_and(|n| n.is_multiple_of(self.multiple));
-        extents.len() == self.least.len() && large && aligned
-    }
-
-    /// Blocks that stand beside each other across the axes but the slowest, on a grid of these extents.
-    pub(super) fn across(&self, extents: &[usize]) -> usize {
-        let pieces = |axis: usize| self.pieces(axis, extents[axis + 1]);
-        match self.overlap.len() {
-            1 => pieces(0).div_ceil(self.warps),
-            _ => pieces(0).saturating_mul(pieces(1)),
-        }
-    }
-
-    /// Rows or planes that a block marches over, on a grid of these extents, if it passes over `fill` more than it keeps: the
-    /// number that takes the least time. Blocks start as others end, so it is their number that counts, not the number of
-    /// waves; at the end some part of a block's time passes with half the device idle; and a block alone on a
-    /// multiprocessor is not faster without bound.
-    pub(super) fn chunk_of(&self, extents: &[usize], fill: usize) -> usize {
-        let n = extents[0].max(1);
-        if let Some(chunk) = self.chunk {
-            return chunk.min(n);
-        }
-        let across = self.across(extents).max(1);
-        let slots = (self.resident * self.multiprocessors).max(1) as f64;
-        let seconds = |chunk: usize| {
-            let waves = (across * n.div_ceil(chunk)) as f64 / slots;
-            (chunk + fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
-        };
-        let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
-        chunks
-            .map(|chunks| n.div_ceil(chunks))
-            .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)))
-            .unwrap_or(n)
-    }
-
-    /// How many spans, or blocks of rows, cover an axis (counted without the slowest) of `n` cells.
-    fn pieces(&self, axis: usize, n: usize) -> usize {
-        let (region, stride) = (self.region()[axis], self.strides()[axis]);
-        if self.periodic[axis] {
-            n.div_ceil(stride)
-        } else {
-            1 + n.saturating_sub(region).div_ceil(stride)
-        }
-    }
-}
-
-/// The geometries that are tried, as far as the schedule leaves them open.
-pub(super) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
-    let rank = stencil.rank();
-    // A lane holds 16 bytes of a row, or twice as much; less where the grid is narrow.
-    let usual = (16 / stencil.value_bytes()).clamp(1, 4);
-    let narrow = stencil.extents()[rank - 1] < LANES * usual;
-    let cells = match schedule.cells_per_thread {
-        Some(cells) => vec![cells],
-        None => [4, 2, 1]
-            .into_iter()
-            .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
-            .collect(),
-    };
-    let shapes: &[(usize, usize)] = match rank {
-        2 => &[(1, 4)],
-        _ => &[
-            (3, 12),
-            (4, 12),
-            (4, 8),
-            (3, 8),
-            (2, 16),
-            (2, 8),
-            (4, 4),
-            (2, 4),
-            (1, 8),
-        ],
-    };
-    let threads = schedule.threads.map(|threads| (threads / LANES).max(1));
-    let mut shapes: Vec<(usize, usize)> = shapes
-        .iter()
-        .map(|&(rows, warps)| {
-            (
-                schedule
-                    .rows_per_thread
-                    .filter(|_| rank == 3)
-                    .unwrap_or(rows),
-                threads.unwrap_or(warps),
-            )
-        })
-        .collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    let prefetch = match schedule.prefetch_depth {
-        Some(depth) => vec![depth],
-        None if rank == 2 => vec![6, 1],
-        None => vec![3, 1],
-    };
-    let chunk = schedule
-        .tile
-        .as_ref()
-        .and_then(|tile| tile.first().copied());
-    let mut all = Vec::new();
-    for &cells in &cells {
-        for &(rows, warps) in &shapes {
-            for &prefetch in &prefetch {
-                all.push(Knobs {
-                    cells,
-                    rows,
-                    warps,
-                    prefetch,
-                    min_blocks: schedule.resident_blocks.unwrap_or(0),
-                    chunk,
-                });
-            }
-        }
-    }
-    all
-}
-
-/// Rows or planes between which a step reaches along the slowest axis, as an update is computed: equally far to both sides
-/// where a face reflects, since what lies beyond it follows cells as far inside.
-pub fn streamed(stencil: &Stencil, update: usize) -> Reach {
-    even(stencil, update, 0)
-}
-
-/// The same along any axis.
-pub(crate) fn even(stencil: &Stencil, update: usize, axis: usize) -> Reach {
-    let reach = stencil.updates()[update].reach[axis];
-    if stencil.boundary()[axis].reflects() {
-        let side = reach.radius();
-        Reach { lo: side, hi: side }
-    } else {
-        reach
-    }
-}
-
-/// When what arrives is added to the sums around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
-    /// At once: no other warp's rows are needed, in 2D or because no tap lies in another row.
-    Now,
-    /// A plane later, when its edge rows have been exchanged between the warps of a block.
-    Held,
-    /// A plane later, but at once to the sums that it completes: taps in other planes are all at the cell's own place.
-    Split,
-}
-
-/// When an update adds what arrives.
-pub fn arrival(stencil: &Stencil, update: usize) -> Arrival {
-    let update = &stencil.updates()[update];
-    let rows = stencil.rank() == 3 && update.reach[1].lo + update.reach[1].hi > 0;
-    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
-    let pointwise = update
-        .taps
-        .iter()
-        .all(|t| t.offset[0] == 0 || here(&t.offset));
-    match () {
-        () if !rows => Arrival::Now,
-        () if pointwise && update.reach[0].hi > 0 => Arrival::Split,
-        () => Arrival::Held,
-    }
-}
-
-/// Rows or planes by which the result of an update lags behind what arrives.
-pub fn lag(stencil: &Stencil, update: usize) -> usize {
-    streamed(stencil, update).hi + usize::from(arrival(stencil, update) == Arrival::Held)
-}
 
 /// Why `stream` cannot compute a stencil, if so.
 pub(super) fn refusal(stencil: &Stencil) -> Option<String> {
@@ -482,40 +236,6 @@ fn exchanged_bytes(stencil: &Stencil, marching: &Marching, depth: usize) -> usiz
     let rows = (0..updates).map(|u| even(stencil, u, 1));
     let rows = rows.map(|reach| reach.lo + reach.hi).max().unwrap_or(0);
     2 * depth * updates * rows * (marching.warps + 1) * marching.span() * stencil.value_bytes()
-}
-
-/// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
-pub(super) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
-    let words = stencil.value_bytes() / 4;
-    let cells = marching.cells * marching.rows * words;
-    if marching.prefetch == 1 {
-        let reach = stencil.reach();
-        let rows = match stencil.rank() {
-            2 => 1,
-            _ => marching.rows + reach[1].lo + reach[1].hi,
-        };
-        let read = marching.ahead(stencil) * rows * marching.cells * words;
-        return read + (reach[0].lo + reach[0].hi) * cells + cells + 28;
-    }
-    let levels = 0..stencil.updates().len();
-    let held: usize = levels
-        .map(|u| sums(stencil, u) + usize::from(arrival(stencil, u) != Arrival::Now))
-        .sum();
-    let x = stencil.rank() - 1;
-    let beside = stencil
-        .updates()
-        .iter()
-        .map(|u| u.reach[x].lo + u.reach[x].hi);
-    let beside = beside.max().unwrap_or(0) * words * if stencil.rank() == 3 { 2 } else { 1 };
-    // In 3D neighbouring rows are held besides.
-    let rows = if stencil.rank() == 3 { 4 } else { 2 };
-    depth * held * cells + rows * cells + beside + 28
-}
-
-/// Rows or planes of unfinished sums that a level of an update keeps.
-pub fn sums(stencil: &Stencil, update: usize) -> usize {
-    let reach = streamed(stencil, update);
-    reach.lo + reach.hi - usize::from(arrival(stencil, update) == Arrival::Split)
 }
 
 /// The levels of `depth` steps, and how far beyond the chunk each computes.

@@ -1,0 +1,84 @@
+//! The geometries of `stream` that are tried.
+
+use super::LANES;
+use crate::spec::{Schedule, Stencil};
+
+/// What the schedule decides of [`Marching`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Knobs {
+    pub cells: usize,
+    pub rows: usize,
+    pub warps: usize,
+    pub prefetch: usize,
+    pub min_blocks: usize,
+    pub chunk: Option<usize>,
+}
+
+/// The geometries that are tried, as far as the schedule leaves them open.
+pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
+    let rank = stencil.rank();
+    // A lane holds 16 bytes of a row, or twice as much; less where the grid is narrow.
+    let usual = (16 / stencil.value_bytes()).clamp(1, 4);
+    let narrow = stencil.extents()[rank - 1] < LANES * usual;
+    let cells = match schedule.cells_per_thread {
+        Some(cells) => vec![cells],
+        None => [4, 2, 1]
+            .into_iter()
+            .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
+            .collect(),
+    };
+    let shapes: &[(usize, usize)] = match rank {
+        2 => &[(1, 4)],
+        _ => &[
+            (3, 12),
+            (4, 12),
+            (4, 8),
+            (3, 8),
+            (2, 16),
+            (2, 8),
+            (4, 4),
+            (2, 4),
+            (1, 8),
+        ],
+    };
+    let threads = schedule.threads.map(|threads| (threads / LANES).max(1));
+    let mut shapes: Vec<(usize, usize)> = shapes
+        .iter()
+        .map(|&(rows, warps)| {
+            (
+                schedule
+                    .rows_per_thread
+                    .filter(|_| rank == 3)
+                    .unwrap_or(rows),
+                threads.unwrap_or(warps),
+            )
+        })
+        .collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let prefetch = match schedule.prefetch_depth {
+        Some(depth) => vec![depth],
+        None if rank == 2 => vec![6, 1],
+        None => vec![3, 1],
+    };
+    let chunk = schedule
+        .tile
+        .as_ref()
+        .and_then(|tile| tile.first().copied());
+    let mut all = Vec::new();
+    for &cells in &cells {
+        for &(rows, warps) in &shapes {
+            for &prefetch in &prefetch {
+                all.push(Knobs {
+                    cells,
+                    rows,
+                    warps,
+                    prefetch,
+                    min_blocks: schedule.resident_blocks.unwrap_or(0),
+                    chunk,
+                });
+            }
+        }
+    }
+    all
+}

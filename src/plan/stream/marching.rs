@@ -1,0 +1,139 @@
+//! How a kernel of `stream` divides a grid among blocks, and how far each marches.
+
+use super::LANES;
+use crate::spec::{Reach, Stencil};
+
+/// Fewest rows or planes of a chunk, and most chunks, that are thought of.
+const MIN_CHUNK: usize = 8;
+
+const MAX_CHUNKS: usize = 4096;
+
+/// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
+/// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
+/// to 1024 planes in 3D, one a multiprocessor, on an H200.
+const ALONE: f64 = 0.4;
+
+const TAIL: f64 = 0.6;
+
+/// How a kernel of `stream` divides its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marching {
+    /// Cells of a row that a lane holds.
+    pub cells: usize,
+    /// Rows of a plane that a lane holds; 1 in 2D.
+    pub rows: usize,
+    /// Warps of a block.
+    pub warps: usize,
+    /// Rows or planes of the ring.
+    pub prefetch: usize,
+    /// Bytes of one copy from memory: as many as rows are aligned to, at most 16.
+    pub copy_bytes: usize,
+    /// The same of one store.
+    pub store_bytes: usize,
+    /// Blocks that a multiprocessor is to hold at least; 0 leaves it to the compiler.
+    pub min_blocks: usize,
+    /// Rows or planes that a block marches over, if the schedule says it; else launches choose it.
+    pub chunk: Option<usize>,
+    /// Cells of a block that its neighbours compute as well, along each axis but the slowest.
+    pub overlap: Vec<Reach>,
+    /// Whether these axes close on themselves.
+    pub periodic: Vec<bool>,
+    /// Fewest cells of the grid along each axis.
+    pub least: Vec<usize>,
+    /// Cells of a row that rows have to be a multiple of.
+    pub multiple: usize,
+    /// Blocks that a multiprocessor holds at a time, and multiprocessors of the device.
+    pub resident: usize,
+    pub multiprocessors: usize,
+}
+
+impl Marching {
+    /// Rows or planes that a kernel without a ring reads ahead: all rows of a chunk in 2D, two planes in 3D.
+    pub(crate) fn ahead(&self, stencil: &Stencil) -> usize {
+        let reach = stencil.reach()[0];
+        match stencil.rank() {
+            2 => self.chunk.unwrap_or(1) + reach.lo + reach.hi,
+            _ => 2,
+        }
+    }
+
+    /// Cells of a span: what a warp holds of a row.
+    pub fn span(&self) -> usize {
+        LANES * self.cells
+    }
+
+    /// Cells of a block along the axes but the slowest: overlapping ones included.
+    pub fn region(&self) -> Vec<usize> {
+        match self.overlap.len() {
+            1 => vec![self.span()],
+            _ => vec![self.warps * self.rows, self.span()],
+        }
+    }
+
+    /// Cells that a block passes over for a chunk of `depth` cells along the slowest axis.
+    pub(crate) fn passed(&self, depth: usize) -> usize {
+        let spans = if self.overlap.len() == 1 {
+            self.warps
+        } else {
+            1
+        };
+        self.region().iter().product::<usize>() * spans * depth
+    }
+
+    /// How far from one span, or one block of rows, to the next.
+    pub fn strides(&self) -> Vec<usize> {
+        let region = self.region();
+        let overlap = self.overlap.iter();
+        overlap.zip(region).map(|(o, n)| n - o.lo - o.hi).collect()
+    }
+
+    /// Whether the kernel computes grids of these extents.
+    pub fn serves(&self, extents: &[usize]) -> bool {
+        let large = extents.iter().zip(&self.least).all(|(n, least)| n >= least);
+        let aligned = extents
+            .last()
+            .is_some_and(|n| n.is_multiple_of(self.multiple));
+        extents.len() == self.least.len() && large && aligned
+    }
+
+    /// Blocks that stand beside each other across the axes but the slowest, on a grid of these extents.
+    pub(crate) fn across(&self, extents: &[usize]) -> usize {
+        let pieces = |axis: usize| self.pieces(axis, extents[axis + 1]);
+        match self.overlap.len() {
+            1 => pieces(0).div_ceil(self.warps),
+            _ => pieces(0).saturating_mul(pieces(1)),
+        }
+    }
+
+    /// Rows or planes that a block marches over, on a grid of these extents, if it passes over `fill` more than it keeps: the
+    /// number that takes the least time. Blocks start as others end, so it is their number that counts, not the number of
+    /// waves; at the end some part of a block's time passes with half the device idle; and a block alone on a
+    /// multiprocessor is not faster without bound.
+    pub(crate) fn chunk_of(&self, extents: &[usize], fill: usize) -> usize {
+        let n = extents[0].max(1);
+        if let Some(chunk) = self.chunk {
+            return chunk.min(n);
+        }
+        let across = self.across(extents).max(1);
+        let slots = (self.resident * self.multiprocessors).max(1) as f64;
+        let seconds = |chunk: usize| {
+            let waves = (across * n.div_ceil(chunk)) as f64 / slots;
+            (chunk + fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
+        };
+        let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
+        chunks
+            .map(|chunks| n.div_ceil(chunks))
+            .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)))
+            .unwrap_or(n)
+    }
+
+    /// How many spans, or blocks of rows, cover an axis (counted without the slowest) of `n` cells.
+    fn pieces(&self, axis: usize, n: usize) -> usize {
+        let (region, stride) = (self.region()[axis], self.strides()[axis]);
+        if self.periodic[axis] {
+            n.div_ceil(stride)
+        } else {
+            1 + n.saturating_sub(region).div_ceil(stride)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a level keeps, and when what arrives is added to it.
+
+use super::Marching;
+use crate::spec::{Reach, Stencil};
+
+/// Rows or planes between which a step reaches along the slowest axis, as an update is computed: equally far to both sides
+/// where a face reflects, since what lies beyond it follows cells as far inside.
+pub fn streamed(stencil: &Stencil, update: usize) -> Reach {
+    even(stencil, update, 0)
+}
+
+/// The same along any axis.
+pub(crate) fn even(stencil: &Stencil, update: usize, axis: usize) -> Reach {
+    let reach = stencil.updates()[update].reach[axis];
+    if stencil.boundary()[axis].reflects() {
+        let side = reach.radius();
+        Reach { lo: side, hi: side }
+    } else {
+        reach
+    }
+}
+
+/// When what arrives is added to the sums around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// At once: no other warp's rows are needed, in 2D or because no tap lies in another row.
+    Now,
+    /// A plane later, when its edge rows have been exchanged between the warps of a block.
+    Held,
+    /// A plane later, but at once to the sums that it completes: taps in other planes are all at the cell's own place.
+    Split,
+}
+
+/// When an update adds what arrives.
+pub fn arrival(stencil: &Stencil, update: usize) -> Arrival {
+    let update = &stencil.updates()[update];
+    let rows = stencil.rank() == 3 && update.reach[1].lo + update.reach[1].hi > 0;
+    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
+    let pointwise = update
+        .taps
+        .iter()
+        .all(|t| t.offset[0] == 0 || here(&t.offset));
+    match () {
+        () if !rows => Arrival::Now,
+        () if pointwise && update.reach[0].hi > 0 => Arrival::Split,
+        () => Arrival::Held,
+    }
+}
+
+/// Rows or planes by which the result of an update lags behind what arrives.
+pub fn lag(stencil: &Stencil, update: usize) -> usize {
+    streamed(stencil, update).hi + usize::from(arrival(stencil, update) == Arrival::Held)
+}
+
+/// Rows or planes of unfinished sums that a level of an update keeps.
+pub fn sums(stencil: &Stencil, update: usize) -> usize {
+    let reach = streamed(stencil, update);
+    reach.lo + reach.hi - usize::from(arrival(stencil, update) == Arrival::Split)
+}
+
+/// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
+pub(crate) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
+    let words = stencil.value_bytes() / 4;
+    let cells = marching.cells * marching.rows * words;
+    if marching.prefetch == 1 {
+        let reach = stencil.reach();
+        let rows = match stencil.rank() {
+            2 => 1,
+            _ => marching.rows + reach[1].lo + reach[1].hi,
+        };
+        let read = marching.ahead(stencil) * rows * marching.cells * words;
+        return read + (reach[0].lo + reach[0].hi) * cells + cells + 28;
+    }
+    let levels = 0..stencil.updates().len();
+    let held: usize = levels
+        .map(|u| sums(stencil, u) + usize::from(arrival(stencil, u) != Arrival::Now))
+        .sum();
+    let x = stencil.rank() - 1;
+    let beside = stencil
+        .updates()
+        .iter()
+        .map(|u| u.reach[x].lo + u.reach[x].hi);
+    let beside = beside.max().unwrap_or(0) * words * if stencil.rank() == 3 { 2 } else { 1 };
+    // In 3D neighbouring rows are held besides.
+    let rows = if stencil.rank() == 3 { 4 } else { 2 };
+    depth * held * cells + rows * cells + beside + 28
+}
