@@ -95,10 +95,8 @@ impl Kernel {
 
     /// Cells along the slowest axis that a block of `stream` marches over, on a grid of these extents.
     pub fn chunk(&self, extents: &[usize]) -> Option<usize> {
-        let fill = self.halo.first().map_or(0, |h| h.lo + h.hi);
-        self.marching
-            .as_ref()
-            .map(|marching| marching.chunk_of(extents, fill))
+        let marching = self.marching.as_ref();
+        marching.map(|marching| marching.chunk_of(extents))
     }
 
     /// Blocks needed for a grid of these extents.

@@ -86,8 +86,7 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
         let Some(marching) = &kernel.marching else {
             continue;
         };
-        let fill = kernel.halo[0].lo + kernel.halo[0].hi;
-        let passed = marching.passed(kernel.tile[0] + fill) as f64;
+        let passed = marching.passed(kernel.tile[0] + marching.fill) as f64;
         let blocks = kernel.blocks(stencil.extents()) as f64;
         let waves = blocks.max(0.4 * (marching.resident * marching.multiprocessors) as f64);
         // Of a cell on all levels of a step.

@@ -90,8 +90,7 @@ impl Model {
         let size = stencil.dtype().size() as f64;
         let updates = |k: &Kernel| {
             if let Some(marching) = &k.marching {
-                let fill = k.halo[0].lo + k.halo[0].hi;
-                return marching.passed(k.tile[0] + fill) as f64 / k.tile_cells() as f64;
+                return marching.passed(k.tile[0] + marching.fill) as f64 / k.tile_cells() as f64;
             }
             let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
             cells / (k.tile_cells() * k.levels.len()) as f64

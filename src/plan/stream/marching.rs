@@ -34,6 +34,9 @@ pub struct Marching {
     pub min_blocks: usize,
     /// Rows or planes that a block marches over, if the schedule says it; else launches choose it.
     pub chunk: Option<usize>,
+    /// Rows or planes that arrive beside those of a chunk: those that its levels reach before it and after it, and those by
+    /// which they wait.
+    pub fill: usize,
     /// Cells of a block that its neighbours compute as well, along each axis but the slowest.
     pub overlap: Vec<Reach>,
     /// Whether these axes close on themselves.
@@ -105,11 +108,11 @@ impl Marching {
         }
     }
 
-    /// Rows or planes that a block marches over, on a grid of these extents, if it passes over `fill` more than it keeps: the
-    /// number that takes the least time. Blocks start as others end, so it is their number that counts, not the number of
+    /// Rows or planes that a block marches over, on a grid of these extents: the number that takes the least time, of those that
+    /// make whole turns of the ring. Blocks start as others end, so it is their number that counts, not the number of
     /// waves; at the end some part of a block's time passes with half the device idle; and a block alone on a
     /// multiprocessor is not faster without bound.
-    pub(crate) fn chunk_of(&self, extents: &[usize], fill: usize) -> usize {
+    pub(crate) fn chunk_of(&self, extents: &[usize]) -> usize {
         let n = extents[0].max(1);
         if let Some(chunk) = self.chunk {
             return chunk.min(n);
@@ -118,13 +121,18 @@ impl Marching {
         let slots = (self.resident * self.multiprocessors).max(1) as f64;
         let seconds = |chunk: usize| {
             let waves = (across * n.div_ceil(chunk)) as f64 / slots;
-            (chunk + fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
+            (chunk + self.fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
         };
         let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
         chunks
-            .map(|chunks| n.div_ceil(chunks))
+            .map(|chunks| self.whole_turns(n.div_ceil(chunks)).min(n))
             .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)))
             .unwrap_or(n)
+    }
+
+    /// The next larger chunk for which whole turns of the ring arrive.
+    fn whole_turns(&self, chunk: usize) -> usize {
+        (chunk + self.fill).next_multiple_of(self.prefetch) - self.fill
     }
 
     /// How many spans, or blocks of rows, cover an axis (counted without the slowest) of `n` cells.

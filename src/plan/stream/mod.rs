@@ -109,6 +109,7 @@ pub(super) fn kernel(
         store_bytes: 0,
         min_blocks: knobs.min_blocks,
         chunk: knobs.chunk,
+        fill: 0,
         overlap,
         periodic: stencil.boundary()[1..]
             .iter()
@@ -175,6 +176,11 @@ pub(super) fn kernel(
             _ => marching.overlap[axis - 1],
         })
         .collect();
+    let waits = (0..updates.len()).map(|u| lag(stencil, u) - streamed(stencil, u).hi);
+    marching.fill = halo[0].lo + halo[0].hi;
+    if knobs.prefetch > 1 {
+        marching.fill += depth * waits.sum::<usize>();
+    }
     let mut kernel = Kernel {
         suffix: suffix.into(),
         tile: std::iter::once(0).chain(across).collect(),
