@@ -53,7 +53,7 @@ pub struct CudaSource {
     pub weights: Option<&'static str>,
 }
 
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("prelude.cu", include_str!("../../templates/prelude.cu")),
     (
         "prelude_half.cu",
@@ -79,6 +79,14 @@ const TEMPLATES: [(&str, &str); 11] = [
     (
         "stream.cu.tera",
         include_str!("../../templates/stream.cu.tera"),
+    ),
+    (
+        "stream_row.cu.tera",
+        include_str!("../../templates/stream_row.cu.tera"),
+    ),
+    (
+        "stream_1d.cu.tera",
+        include_str!("../../templates/stream_1d.cu.tera"),
     ),
     (
         "stream_2d.cu.tera",
@@ -129,7 +137,8 @@ impl CudaSource {
             Strategy::Tiled => "tiled.cu.tera",
             Strategy::Stream if plan.is_once() => "stream_once.cu.tera",
             Strategy::Stream if stencil.rank() == 3 => "stream_3d.cu.tera",
-            Strategy::Stream => "stream_2d.cu.tera",
+            Strategy::Stream if stencil.rank() == 2 => "stream_2d.cu.tera",
+            Strategy::Stream => "stream_1d.cu.tera",
             Strategy::Auto | Strategy::Direct => "direct.cu.tera",
         };
         let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();

@@ -102,7 +102,8 @@ impl Kernel {
     /// Blocks needed for a grid of these extents.
     pub fn blocks(&self, extents: &[usize]) -> u128 {
         if let (Some(marching), Some(chunk)) = (&self.marching, self.chunk(extents)) {
-            return marching.across(extents) as u128 * extents[0].div_ceil(chunk) as u128;
+            let rows = super::stream::rows_of(extents)[0];
+            return marching.across(extents) as u128 * rows.div_ceil(chunk) as u128;
         }
         extents
             .iter()
@@ -136,6 +137,16 @@ impl Kernel {
             shared_bytes: self.shared_bytes as u32,
             chunk: self.chunk(extents),
         })
+    }
+
+    /// Cells that a block of `stream` passes over on each level, if it is one.
+    pub(super) fn passed_cells(&self) -> Option<usize> {
+        let marching = self.marching.as_ref()?;
+        let depth = match self.tile.len() {
+            1 => 1,
+            _ => self.tile[0] + marching.fill,
+        };
+        Some(marching.passed(depth))
     }
 
     /// Cells of the tile.

@@ -18,7 +18,7 @@ pub use kernel::{Elements, Kernel, Launch, Level, SharedLayout};
 use model::Loads;
 pub use model::{Bound, Model};
 pub use stream::Marching;
-pub(crate) use stream::{Arrival, arrival, even, lag, streamed, sums};
+pub(crate) use stream::{Arrival, arrival, even, lag, split_offset, streamed, sums};
 
 use std::ops::Range;
 
@@ -129,7 +129,7 @@ impl Plan {
                 .map(Kernel::threads),
             cells_per_thread: marching.map(|m| m.cells),
             rows_per_thread: marching.filter(|_| self.tile.len() == 3).map(|m| m.rows),
-            prefetch_depth: marching.map(|m| m.prefetch),
+            prefetch_depth: marching.filter(|_| self.tile.len() > 1).map(|m| m.prefetch),
             resident_blocks: marching.map(|m| m.min_blocks).filter(|&blocks| blocks > 0),
         }
     }
@@ -137,7 +137,7 @@ impl Plan {
     /// Whether its kernels make one step each straight from memory, as `stream` does without a ring.
     pub fn is_once(&self) -> bool {
         let marching = self.fused.first().and_then(|k| k.marching.as_ref());
-        marching.is_some_and(|m| m.prefetch == 1)
+        self.tile.len() > 1 && marching.is_some_and(|m| m.prefetch == 1)
     }
 
     /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.

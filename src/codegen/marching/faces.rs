@@ -160,6 +160,9 @@ pub(super) fn kept_in_row(stencil: &Stencil, update: usize) -> Vec<String> {
 
 /// The same for all cells of row or plane `made`, because a tap would pass a fixed face of the slowest axis.
 pub(super) fn kept_ends(stencil: &Stencil) -> String {
+    if stencil.rank() == 1 {
+        return String::new();
+    }
     let name = NAMES[3 - stencil.rank()];
     let slow = &stencil.boundary()[0];
     faces::kept(slow, stencil.reach()[0], "made", &format!("n{name}")).join(" || ")

@@ -47,6 +47,8 @@ pub(super) struct MarchContext {
     /// Whether some cells keep their value, and the condition under which row or plane `made` does; empty if none does.
     pub kept: bool,
     pub kept_ends: String,
+    /// Whether cells may keep their value for their place along the other axes.
+    pub kept_sides: bool,
     /// Rows or planes near a face of the slowest axis that are not like others, at most.
     pub near: usize,
     /// Rows of a plane that a lane holds.
@@ -116,7 +118,7 @@ impl MarchContext {
                 [0, 1].map(|side| face(stencil, axis, side, names[axis], cells, &mut beyond));
             AxisFaces { lo, hi }
         };
-        let (slow, y, x) = (both(0), both(rank - 2), both(rank - 1));
+        let (slow, y, x) = (both(0), both(rank.max(2) - 2), both(rank - 1));
         let boundary = stencil.boundary();
         let reaches = |u: usize| streamed(stencil, u);
         let count = stencil.updates().len();
@@ -126,6 +128,10 @@ impl MarchContext {
             .map(|u| reaches(u).lo + reaches(u).hi + 1)
             .max()
             .unwrap_or(1);
+        let once = rank > 1 && marching.prefetch == 1;
+        let updates: Vec<MarchUpdate> = (0..count)
+            .map(|u| update(stencil, u, once, cells, weights, full))
+            .collect();
         Self {
             cells: marching.cells,
             span: marching.span(),
@@ -143,11 +149,12 @@ impl MarchContext {
             periodic: boundary.iter().map(|b| b.is_periodic()).collect(),
             wraps: boundary.iter().any(AxisBoundary::is_periodic),
             kept_ends: kept_ends(stencil),
+            kept_sides: updates
+                .iter()
+                .any(|u| !u.kept.is_empty() || !u.kept_rows.is_empty()),
             kept: stencil.is_fixed(),
             near,
-            updates: (0..count)
-                .map(|u| update(stencil, u, marching.prefetch == 1, cells, weights, full))
-                .collect(),
+            updates,
             beyond,
             none: none(cells),
             rows: marching.rows,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::faces::{kept_in_row, kept_rows};
 use super::ghosts::{Ghost, above, below, below_now};
 use super::{Cells, Weights};
-use crate::plan::{Arrival, arrival, even, lag, streamed, sums};
+use crate::plan::{Arrival, arrival, even, lag, split_offset, streamed, sums};
 use crate::spec::{Reach, Stencil, Tap};
 
 /// An update as it is scattered.
@@ -131,7 +131,13 @@ pub(super) fn update(
             }
         })
         .collect();
-    let place = |t: &Tap| t.offset[1..].iter().filter(|&&d| d != 0).count();
+    let place = |t: &Tap| {
+        split_offset(&t.offset)
+            .1
+            .iter()
+            .filter(|&&d| d != 0)
+            .count()
+    };
     let rows = match stencil.rank() {
         3 if once => update.reach[1],
         3 => even(stencil, index, 1),
@@ -144,10 +150,11 @@ pub(super) fn update(
                 .taps
                 .iter()
                 .enumerate()
-                .filter(|(_, tap)| tap.offset[0] == offset)
+                .filter(|(_, tap)| split_offset(&tap.offset).0 == offset)
                 .map(|(k, tap)| {
                     let weight = weights.of(index, k, tap.coefficient);
-                    let place: Vec<String> = tap.offset[1..].iter().map(i64::to_string).collect();
+                    let (_, place) = split_offset(&tap.offset);
+                    let place: Vec<String> = place.iter().map(i64::to_string).collect();
                     let add = match () {
                         () if tap.imaginary => "add_turned",
                         () if cells.value != "real" => "add_scaled",

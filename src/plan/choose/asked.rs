@@ -55,14 +55,16 @@ pub(super) fn asked(stencil: &Stencil, device: &Device) -> Result<(), SpecError>
             "only \"stream\" has it: leave it out, or change the strategy",
         ));
     }
+    // Of a single row, a lane holds more.
+    let most = if stencil.rank() == 1 { 32 } else { 8 };
     if let Some(cells) = schedule
         .cells_per_thread
-        .filter(|c| ![1, 2, 4, 8].contains(c))
+        .filter(|&c| !c.is_power_of_two() || c > most)
     {
         return Err(SpecError::new(
             "schedule.cells_per_thread",
             format!("found {cells}"),
-            "1, 2, 4 or 8 is needed",
+            format!("a power of two up to {most} is needed"),
         ));
     }
     for (given, path, range) in [

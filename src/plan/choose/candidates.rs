@@ -9,7 +9,7 @@ use crate::spec::{Schedule, Stencil, Strategy};
 const MAX_DEPTH: usize = 8;
 
 /// The same for `stream`, by the number of axes.
-const MAX_STREAM_DEPTH: [usize; 3] = [8, 8, 4];
+const MAX_STREAM_DEPTH: [usize; 3] = [32, 8, 4];
 
 /// A way to run, with everything decided.
 #[derive(Debug, Clone)]

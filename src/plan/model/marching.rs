@@ -86,7 +86,7 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
         let Some(marching) = &kernel.marching else {
             continue;
         };
-        let passed = marching.passed(kernel.tile[0] + marching.fill) as f64;
+        let passed = kernel.passed_cells().unwrap_or(0) as f64;
         let blocks = kernel.blocks(stencil.extents()) as f64;
         let waves = blocks.max(0.4 * (marching.resident * marching.multiprocessors) as f64);
         // Of a cell on all levels of a step.
@@ -104,8 +104,10 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
             / marching.rows as f64;
         let instructions = depth
             * (taps + MARCHING_CELL + MARCHING_SHUFFLE * shuffles + MARCHING_EXCHANGE * exchanged);
+        // With one axis the levels are a loop, which is short.
+        let written_out = if stencil.rank() > 1 { depth } else { 1.0 };
         let turn = (marching.prefetch * marching.cells * marching.rows) as f64
-            * depth
+            * written_out
             * (taps + 0.6 + shuffles);
         let slower = (turn / TURN_INSTRUCTIONS).max(1.0).powf(TURN_EXPONENT);
         let registers = stream::registers(stencil, marching, plan.temporal_depth);
@@ -119,7 +121,7 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
             waves * passed * (instructions + MARCHING_ROW) * slower / (clocks * per_clock);
     }
     let memory = match plan.temporal_depth {
-        1 => memory / MARCHING_BANDWIDTH_OF_ONE_STEP,
+        1 if stencil.rank() > 1 => memory / MARCHING_BANDWIDTH_OF_ONE_STEP,
         _ => memory / MARCHING_BANDWIDTH,
     };
     let seconds = (memory.powf(OVERLAP) + arithmetic.powf(OVERLAP)).powf(1.0 / OVERLAP);

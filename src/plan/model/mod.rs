@@ -89,8 +89,8 @@ impl Model {
         let traffic = per_step(moved_bytes);
         let size = stencil.dtype().size() as f64;
         let updates = |k: &Kernel| {
-            if let Some(marching) = &k.marching {
-                return marching.passed(k.tile[0] + marching.fill) as f64 / k.tile_cells() as f64;
+            if let Some(passed) = k.passed_cells() {
+                return passed as f64 / k.tile_cells() as f64;
             }
             let cells: f64 = k.levels.iter().map(|l| k.level_cells(l) as f64).sum();
             cells / (k.tile_cells() * k.levels.len()) as f64
@@ -144,7 +144,7 @@ fn read_cells(kernel: &Kernel, plan: &Plan, stencil: &Stencil) -> f64 {
     }
     if let Some(marching) = &kernel.marching {
         // Neighbours read what overlaps at about the same time, through the second-level cache.
-        if marching.prefetch == 1 {
+        if marching.prefetch == 1 || kernel.tile.len() == 1 {
             return 1.0;
         }
         let fill = kernel.halo[0].lo + kernel.halo[0].hi;

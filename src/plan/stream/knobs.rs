@@ -22,13 +22,19 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     let narrow = stencil.extents()[rank - 1] < LANES * usual;
     let cells = match schedule.cells_per_thread {
         Some(cells) => vec![cells],
+        // With one axis a span is all that a warp makes: the longer, the less of it overlaps.
+        None if rank == 1 => [4, 8, 16, 32]
+            .into_iter()
+            .filter(|&c| c >= usual || narrow)
+            .chain(narrow.then_some(1))
+            .collect(),
         None => [4, 2, 1]
             .into_iter()
             .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
             .collect(),
     };
     let shapes: &[(usize, usize)] = match rank {
-        2 => &[(1, 4)],
+        1 | 2 => &[(1, 4)],
         _ => &[
             (3, 12),
             (4, 12),
@@ -58,12 +64,14 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     shapes.dedup();
     let prefetch = match schedule.prefetch_depth {
         Some(depth) => vec![depth],
+        None if rank == 1 => vec![1],
         None if rank == 2 => vec![6, 1],
         None => vec![3, 1],
     };
     let chunk = schedule
         .tile
         .as_ref()
+        .filter(|_| rank > 1)
         .and_then(|tile| tile.first().copied());
     let mut all = Vec::new();
     for &cells in &cells {

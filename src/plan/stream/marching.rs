@@ -15,7 +15,7 @@ const ALONE: f64 = 0.4;
 
 const TAIL: f64 = 0.6;
 
-/// How a kernel of `stream` divides its work.
+/// How a kernel of `stream` divides its work. A grid of one axis is a single row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marching {
     /// Cells of a row that a lane holds.
@@ -55,6 +55,7 @@ impl Marching {
     pub(crate) fn ahead(&self, stencil: &Stencil) -> usize {
         let reach = stencil.reach()[0];
         match stencil.rank() {
+            1 => 1,
             2 => self.chunk.unwrap_or(1) + reach.lo + reach.hi,
             _ => 2,
         }
@@ -92,6 +93,7 @@ impl Marching {
 
     /// Whether the kernel computes grids of these extents.
     pub fn serves(&self, extents: &[usize]) -> bool {
+        let extents = &rows_of(extents)[..];
         let large = extents.iter().zip(&self.least).all(|(n, least)| n >= least);
         let aligned = extents
             .last()
@@ -101,6 +103,7 @@ impl Marching {
 
     /// Blocks that stand beside each other across the axes but the slowest, on a grid of these extents.
     pub(crate) fn across(&self, extents: &[usize]) -> usize {
+        let extents = rows_of(extents);
         let pieces = |axis: usize| self.pieces(axis, extents[axis + 1]);
         match self.overlap.len() {
             1 => pieces(0).div_ceil(self.warps),
@@ -113,7 +116,7 @@ impl Marching {
     /// waves; at the end some part of a block's time passes with half the device idle; and a block alone on a
     /// multiprocessor is not faster without bound.
     pub(crate) fn chunk_of(&self, extents: &[usize]) -> usize {
-        let n = extents[0].max(1);
+        let n = rows_of(extents)[0].max(1);
         if let Some(chunk) = self.chunk {
             return chunk.min(n);
         }
@@ -143,5 +146,13 @@ impl Marching {
         } else {
             1 + n.saturating_sub(region).div_ceil(stride)
         }
+    }
+}
+
+/// Extents, slowest first, with an axis of rows to march along: a grid of one axis is a single row.
+pub(crate) fn rows_of(extents: &[usize]) -> Vec<usize> {
+    match extents {
+        [n] => vec![1, *n],
+        _ => extents.to_vec(),
     }
 }

@@ -23,12 +23,13 @@ mod sums;
 
 pub(super) use knobs::{Knobs, knobs};
 pub use marching::Marching;
+pub(super) use marching::rows_of;
 pub(super) use sums::registers;
-pub(crate) use sums::{Arrival, arrival, even, lag, streamed, sums};
+pub(crate) use sums::{Arrival, arrival, even, lag, split_offset, streamed, sums};
 
 use super::Device;
 use super::kernel::{Elements, Kernel, Level};
-use crate::spec::{AxisBoundary, Face, Reach, Source, Stencil};
+use crate::spec::{Face, Reach, Source, Stencil};
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -51,9 +52,6 @@ const PLANES_ONCE: usize = 32;
 pub(super) fn refusal(stencil: &Stencil) -> Option<String> {
     let updates = stencil.updates();
     let most = updates.iter().map(|u| u.taps.len()).max().unwrap_or(0);
-    if stencil.rank() == 1 {
-        return Some("a grid of one axis, along which it would march".into());
-    }
     if updates.iter().any(|u| u.taps.is_empty()) {
         return Some("an update without taps".into());
     }
@@ -91,7 +89,7 @@ pub(super) fn kernel(
         lo: r.lo.saturating_mul(depth),
         hi: r.hi.saturating_mul(depth),
     };
-    let overlap: Vec<Reach> = (1..rank)
+    let overlap: Vec<Reach> = beside(rank)
         .map(|axis| match (axis + 1 == rank, deep(reach[axis])) {
             (true, Reach { lo, hi }) => Reach {
                 lo: lanes(lo),
@@ -111,23 +109,25 @@ pub(super) fn kernel(
         chunk: knobs.chunk,
         fill: 0,
         overlap,
-        periodic: stencil.boundary()[1..]
-            .iter()
-            .map(AxisBoundary::is_periodic)
+        periodic: beside(rank)
+            .map(|axis| stencil.boundary()[axis].is_periodic())
             .collect(),
         least: Vec::new(),
         multiple: 1,
         resident: 1,
         multiprocessors: device.multiprocessors as usize,
     };
-    if knobs.prefetch == 1 {
+    if rank == 1 && knobs.prefetch > 1 {
+        return Err("a second axis, along which rows arrive: \"prefetch_depth\" is 1".into());
+    }
+    if rank > 1 && knobs.prefetch == 1 {
         once(stencil, &mut marching, depth)?;
     }
     marching.least = least(stencil, &marching, depth)?;
-    let pairs = stencil.extents().iter().zip(&marching.least).enumerate();
-    for (axis, (n, least)) in pairs {
+    let extents = rows_of(stencil.extents());
+    for (axis, (n, least)) in extents.iter().zip(&marching.least).enumerate() {
         if n < least {
-            let name = ["z", "y", "x"][axis + 3 - rank];
+            let name = ["z", "y", "x"][axis + 3 - extents.len()];
             return Err(format!("{least} cells along {name}; the grid has {n}"));
         }
     }
@@ -162,12 +162,13 @@ pub(super) fn kernel(
     marching.resident = occupancy.blocks.max(1) as usize;
     let strides = marching.strides();
     let across = match rank {
-        2 => vec![strides[0] * marching.warps],
+        1 | 2 => vec![strides[0] * marching.warps],
         _ => strides,
     };
     let levels = levels(stencil, depth);
     let halo: Vec<Reach> = (0..rank)
         .map(|axis| match axis {
+            0 if rank == 1 => marching.overlap[0],
             0 if knobs.prefetch == 1 => reach[0],
             0 => {
                 let levels = (0..updates.len()).map(|u| streamed(stencil, u));
@@ -177,13 +178,18 @@ pub(super) fn kernel(
         })
         .collect();
     let waits = (0..updates.len()).map(|u| lag(stencil, u) - streamed(stencil, u).hi);
-    marching.fill = halo[0].lo + halo[0].hi;
+    if rank > 1 {
+        marching.fill = halo[0].lo + halo[0].hi;
+    }
     if knobs.prefetch > 1 {
         marching.fill += depth * waits.sum::<usize>();
     }
     let mut kernel = Kernel {
         suffix: suffix.into(),
-        tile: std::iter::once(0).chain(across).collect(),
+        tile: match rank {
+            1 => across,
+            _ => std::iter::once(0).chain(across).collect(),
+        },
         halo,
         levels,
         reads: Elements::Cells,
@@ -196,8 +202,15 @@ pub(super) fn kernel(
         takes_start: false,
         marching: Some(marching),
     };
-    kernel.tile[0] = kernel.chunk(stencil.extents()).unwrap_or(1);
+    if rank > 1 {
+        kernel.tile[0] = kernel.chunk(stencil.extents()).unwrap_or(1);
+    }
     Ok(kernel)
+}
+
+/// The axes along which spans and blocks of rows divide the grid: all but the slowest, unless there is but one.
+fn beside(rank: usize) -> std::ops::Range<usize> {
+    rank.min(2) - 1..rank
 }
 
 /// Turns a geometry into that of a kernel that makes one step straight from memory: nothing overlaps, and a chunk has a length
@@ -269,9 +282,10 @@ fn levels(stencil: &Stencil, depth: usize) -> Vec<Level> {
 fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usize>, String> {
     let rank = stencil.rank();
     let region = marching.region();
-    for (axis, (&n, overlap)) in region.iter().zip(&marching.overlap).enumerate() {
+    let pieces = region.iter().zip(&marching.overlap);
+    for (axis, (&n, overlap)) in beside(rank).zip(pieces) {
         let cells = overlap.lo.saturating_add(overlap.hi);
-        let fastest = axis + 2 == rank;
+        let fastest = axis + 1 == rank;
         if cells >= n {
             return Err(format!(
                 "{cells} cells of overlap along {}, where a {} holds {n}",
@@ -280,8 +294,8 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
             ));
         }
         for update in 0..stencil.updates().len() {
-            let boundary = &stencil.boundary()[axis + 1];
-            let mut reach = even(stencil, update, axis + 1).radius();
+            let boundary = &stencil.boundary()[axis];
+            let mut reach = even(stencil, update, axis).radius();
             let whole = |f: &Face| f.source == Source::WholeSample;
             reach += usize::from(reach > 0 && boundary.faces().iter().any(whole));
             let (needed, held, what) = match fastest {
@@ -294,6 +308,9 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
                 return Err(format!("{needed} {what}; found {held}"));
             }
         }
+    }
+    if rank == 1 {
+        return Ok(std::iter::once(1).chain(region).collect());
     }
     let reach = stencil.reach()[0];
     if marching.prefetch == 1 {

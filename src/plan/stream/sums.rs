@@ -4,9 +4,20 @@ use super::Marching;
 use crate::spec::{Reach, Stencil};
 
 /// Rows or planes between which a step reaches along the slowest axis, as an update is computed: equally far to both sides
-/// where a face reflects, since what lies beyond it follows cells as far inside.
+/// where a face reflects, since what lies beyond it follows cells as far inside. A grid of one axis is a single row.
 pub fn streamed(stencil: &Stencil, update: usize) -> Reach {
-    even(stencil, update, 0)
+    match stencil.rank() {
+        1 => Reach::default(),
+        _ => even(stencil, update, 0),
+    }
+}
+
+/// A tap's offset along the axis that is streamed, 0 in a single row, and along the others.
+pub fn split_offset(offset: &[i64]) -> (i64, &[i64]) {
+    match offset {
+        [slowest, others @ ..] if !others.is_empty() => (*slowest, others),
+        _ => (0, offset),
+    }
 }
 
 /// The same along any axis.
@@ -35,11 +46,10 @@ pub enum Arrival {
 pub fn arrival(stencil: &Stencil, update: usize) -> Arrival {
     let update = &stencil.updates()[update];
     let rows = stencil.rank() == 3 && update.reach[1].lo + update.reach[1].hi > 0;
-    let here = |o: &[i64]| o[1..].iter().all(|&d| d == 0);
-    let pointwise = update
-        .taps
-        .iter()
-        .all(|t| t.offset[0] == 0 || here(&t.offset));
+    let pointwise = update.taps.iter().all(|tap| {
+        let (along, others) = split_offset(&tap.offset);
+        along == 0 || others.iter().all(|&d| d == 0)
+    });
     match () {
         () if !rows => Arrival::Now,
         () if pointwise && update.reach[0].hi > 0 => Arrival::Split,
@@ -62,6 +72,10 @@ pub fn sums(stencil: &Stencil, update: usize) -> usize {
 pub(crate) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
     let words = stencil.value_bytes() / 4;
     let cells = marching.cells * marching.rows * words;
+    if stencil.rank() == 1 {
+        let beside = stencil.reach()[0];
+        return 2 * cells + 2 * (beside.lo + beside.hi) * words + 28;
+    }
     if marching.prefetch == 1 {
         let reach = stencil.reach();
         let rows = match stencil.rank() {
