@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::context::NAMES;
-use crate::plan::{Kernel, Plan};
+use crate::plan::{Kernel, Marching, Plan};
 use crate::spec::Stencil;
 use crate::text::shown;
 
@@ -48,16 +48,22 @@ pub(super) fn lines(plan: &Plan, stencil: &Stencil, names: &[String]) -> Vec<Str
     for (kernel, name) in plan.kernels().zip(names) {
         lines.push(format!("  {name}: {}", launch(kernel, stencil.rank())));
     }
+    let kernels: Vec<&Kernel> = plan.kernels().collect();
+    if kernels.iter().any(|kernel| kernel.marching.is_some()) {
+        lines.extend(marching_terms(&kernels, stencil.rank()));
+    }
     lines
 }
 
 fn launch(kernel: &Kernel, rank: usize) -> String {
     let names = &NAMES[3 - rank..];
-    let blocks: Vec<String> = names
-        .iter()
-        .zip(&kernel.tile)
-        .map(|(n, t)| format!("ceil(n{n} / {t})"))
-        .collect();
+    let blocks: Vec<String> = match &kernel.marching {
+        Some(marching) => marching_blocks(kernel, marching, names),
+        None => {
+            let axes = names.iter().zip(&kernel.tile);
+            axes.map(|(n, t)| format!("ceil(n{n} / {t})")).collect()
+        }
+    };
     let grid = if kernel.flat {
         format!("{}, 1, 1", blocks.join(" * "))
     } else {
@@ -70,6 +76,64 @@ fn launch(kernel: &Kernel, rank: usize) -> String {
         "grid ({grid}), block ({x}, {y}, {z}), {} bytes of dynamic shared memory",
         kernel.shared_bytes
     )
+}
+
+/// Factors of the number of blocks of a kernel of `stream`, the slowest axis first.
+fn marching_blocks(kernel: &Kernel, marching: &Marching, names: &[&str]) -> Vec<String> {
+    let divided = &names[names.len() - marching.overlap.len()..];
+    let regions = marching.region().into_iter().zip(marching.strides());
+    let mut pieces: Vec<String> = divided
+        .iter()
+        .zip(regions)
+        .zip(&marching.periodic)
+        .map(|((n, (region, stride)), periodic)| {
+            if *periodic || region == stride {
+                format!("ceil(n{n} / {stride})")
+            } else {
+                format!("(1 + ceil((n{n} - {region}) / {stride}))")
+            }
+        })
+        .collect();
+    if let [spans] = &mut pieces[..] {
+        *spans = format!("ceil({spans} / {})", marching.warps);
+    }
+    if names.len() > 1 {
+        let chunk = match (kernel.is_once(), marching.chunk) {
+            (true, Some(chunk)) => chunk.to_string(),
+            _ => "chunk".into(),
+        };
+        pieces.insert(0, format!("ceil(n{} / {chunk})", names[0]));
+    }
+    pieces
+}
+
+/// Which grids kernels of `stream` serve, and what their last argument is.
+fn marching_terms(kernels: &[&Kernel], rank: usize) -> Vec<String> {
+    let all = || kernels.iter().filter_map(|kernel| kernel.marching.as_ref());
+    let names = &NAMES[3 - rank..];
+    let most = |of: &dyn Fn(&Marching) -> usize| all().map(of).max().unwrap_or(1);
+    let extents = names.iter().enumerate().map(|(axis, n)| {
+        // A grid of one axis is a single row.
+        let axis = axis + usize::from(rank == 1);
+        let least = most(&|m| m.least.get(axis).copied().unwrap_or(1));
+        format!("n{n} at least {least}")
+    });
+    let extents: Vec<String> = extents.collect();
+    let multiple = match most(&|m| m.multiple) {
+        1 => String::new(),
+        multiple => format!(" and a multiple of {multiple}"),
+    };
+    let mut lines = vec![format!("For grids of {}{multiple}.", extents.join(", "))];
+    let what = if rank == 3 { "planes" } else { "rows" };
+    lines.push(
+        match rank > 1 && !kernels.iter().all(|kernel| kernel.is_once()) {
+            true => {
+                format!("`chunk` is the number of {what} that a block marches over, any from 1 up.")
+            }
+            false => "The last argument is not used.".into(),
+        },
+    );
+    lines
 }
 
 /// The part of the spec that the text depends on.

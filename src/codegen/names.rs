@@ -11,7 +11,8 @@ const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch \
     template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile \
     wchar_t while xor xor_eq threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 half main printf fma fmaf min max \
-    abs real value_t cell_t result_t load store settled scaled turned beyond cell overflowed index_t outside in out start block std size_t";
+    abs real value_t cell_t result_t load store settled scaled turned beyond cell overflowed index_t outside in out start block std size_t \
+    lane_t values_t piece_t min_of max_of wrapped from_left from_right rows";
 
 /// Functions with C linkage that NVRTC declares in every text, of which no kernel can have the name; most exist with an
 /// `f` behind, too. Found by compiling a kernel of each name that NVRTC 13.0 contains.
@@ -24,8 +25,9 @@ const FUNCTIONS: &str = "acos acosh asin asinh assert atan atan2 atanh cbrt ceil
     y0 y1 yn";
 
 /// Prefixes of the names that templates and CUDA give to their own parts.
-const RESERVED_PREFIXES: [&str; 9] = [
-    "sg_", "map_", "update", "add_", "store_", "atomic", "surf", "tex", "cuda",
+const RESERVED_PREFIXES: [&str; 11] = [
+    "sg_", "map_", "update", "add_", "store_", "beyond_", "inside_", "atomic", "surf", "tex",
+    "cuda",
 ];
 
 /// An identifier of CUDA C++ made from a user's name: letters, digits and underscores stay, anything else becomes an

@@ -93,6 +93,12 @@ impl Kernel {
         self.block.iter().map(|&n| n as usize).product()
     }
 
+    /// Whether it makes one step straight from memory, as `stream` does without a ring.
+    pub fn is_once(&self) -> bool {
+        let marching = self.marching.as_ref();
+        self.tile.len() > 1 && marching.is_some_and(|m| m.prefetch == 1)
+    }
+
     /// Cells along the slowest axis that a block of `stream` marches over, on a grid of these extents.
     pub fn chunk(&self, extents: &[usize]) -> Option<usize> {
         let marching = self.marching.as_ref();

@@ -136,8 +136,7 @@ impl Plan {
 
     /// Whether its kernels make one step each straight from memory, as `stream` does without a ring.
     pub fn is_once(&self) -> bool {
-        let marching = self.fused.first().and_then(|k| k.marching.as_ref());
-        self.tile.len() > 1 && marching.is_some_and(|m| m.prefetch == 1)
+        self.fused.first().is_some_and(Kernel::is_once)
     }
 
     /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.

@@ -1,10 +1,11 @@
 //! Recommendations: each follows from a number of the plan, the model or the compiled kernel, and says which.
 
+use super::make::strategy_name;
 use super::types::KernelReport;
 use crate::codegen::looped_updates;
 use crate::march::NotFinite;
 use crate::plan::{Bound, Limit, Model, Plan};
-use crate::spec::{Stencil, Strategy, Update};
+use crate::spec::{Schedule, Stencil, Strategy, Update};
 
 /// A halo that is more than this share of what a tile reads is worth a word.
 const LARGE_HALO: f64 = 0.4;
@@ -40,11 +41,11 @@ pub(super) fn of(plan: &Plan, stencil: &Stencil, model: &Model) -> Vec<String> {
     if plan.temporal_depth == 1
         && stencil.steps() > 1
         && model.arithmetic_intensity < model.ridge_intensity
-        && let Some((depth, gain)) = deeper(plan, stencil, model)
+        && let Some((strategy, depth, gain)) = deeper(plan, stencil, model)
     {
         advice.push(format!(
-            "bound by memory ({:.2} FLOP per byte, ridge at {:.1}): strategy \"tiled\" with temporal_depth {depth} is worth \
-             trying, the model expects {gain:.1} times the rate",
+            "bound by memory ({:.2} FLOP per byte, ridge at {:.1}): strategy \"{strategy}\" with temporal_depth {depth} is \
+             worth trying, the model expects {gain:.1} times the rate",
             model.arithmetic_intensity, model.ridge_intensity
         ));
     }
@@ -83,8 +84,8 @@ pub(super) fn of_not_finite(seen: &NotFinite) -> String {
     )
 }
 
-/// Advice on kernels as compiled, main kernel first.
-pub(super) fn of_compiled(kernels: &[&KernelReport]) -> Vec<String> {
+/// Advice on a plan's kernels as compiled, main kernel first.
+pub(super) fn of_compiled(plan: &Plan, kernels: &[&KernelReport]) -> Vec<String> {
     let mut advice = Vec::new();
     for kernel in kernels {
         if let Some(spilled) = kernel.spill_bytes.filter(|&b| b > 0) {
@@ -95,7 +96,9 @@ pub(super) fn of_compiled(kernels: &[&KernelReport]) -> Vec<String> {
             ));
         }
     }
+    // What `stream` keeps in registers is worth more than the threads that they would hold.
     if let Some(kernel) = kernels.first()
+        && plan.strategy != Strategy::Stream
         && kernel.occupancy.fraction < LOW_OCCUPANCY
     {
         let (limit, remedy) = match kernel.occupancy.limit {
@@ -112,17 +115,15 @@ pub(super) fn of_compiled(kernels: &[&KernelReport]) -> Vec<String> {
     advice
 }
 
-/// The depth that the model likes best with tiles, and its predicted gain, if worthwhile.
-fn deeper(plan: &Plan, stencil: &Stencil, model: &Model) -> Option<(usize, f64)> {
+/// The strategy and the depth that the model likes best, and the predicted gain, if worthwhile.
+fn deeper(plan: &Plan, stencil: &Stencil, model: &Model) -> Option<(&'static str, usize, f64)> {
     let mut spec = stencil.spec().clone();
-    spec.schedule = crate::spec::Schedule {
-        strategy: Strategy::Tiled,
-        ..Default::default()
-    };
-    let tiled = Stencil::new(&spec).ok()?;
-    let plan = Plan::new(&tiled, &plan.device).ok()?;
-    let gain = plan.model(&tiled).gstencils_per_second / model.gstencils_per_second;
-    (plan.temporal_depth > 1 && gain >= WORTHWHILE).then_some((plan.temporal_depth, gain))
+    spec.schedule = Schedule::default();
+    let open = Stencil::new(&spec).ok()?;
+    let plan = Plan::new(&open, &plan.device).ok()?;
+    let gain = plan.model(&open).gstencils_per_second / model.gstencils_per_second;
+    let worthwhile = plan.temporal_depth > 1 && gain >= WORTHWHILE;
+    worthwhile.then_some((strategy_name(plan.strategy), plan.temporal_depth, gain))
 }
 
 /// Taps of the 1-D filters whose outer product an update is, if it is one, extends along several axes, and would gain.

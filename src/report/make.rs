@@ -114,7 +114,7 @@ impl Report {
             shared_memory_bytes: main.shared_bytes,
             halo_size: reach(&main.halo),
             temporal_blocking: plan.temporal_depth > 1,
-            strategy: strategy(plan).into(),
+            strategy: strategy_name(plan.strategy).into(),
             temporal_depth: plan.temporal_depth,
         });
         self.device = Some(DeviceFacts {
@@ -196,7 +196,8 @@ impl Report {
                 .map(|r| r.spill_store_bytes + r.spill_load_bytes);
         }
         let kernels: Vec<&KernelReport> = self.kernel.iter().chain(&self.further_kernels).collect();
-        self.recommendations.extend(advice::of_compiled(&kernels));
+        self.recommendations
+            .extend(advice::of_compiled(engine.program.plan(), &kernels));
     }
 
     /// Adds a run: its steps, times and stages, and what was seen in it.
@@ -311,8 +312,8 @@ impl Report {
     }
 }
 
-fn strategy(plan: &Plan) -> &'static str {
-    match plan.strategy {
+pub(super) fn strategy_name(strategy: Strategy) -> &'static str {
+    match strategy {
         Strategy::Tiled => "tiled",
         Strategy::Stream => "stream",
         Strategy::Auto | Strategy::Direct => "direct",

@@ -167,7 +167,7 @@ pub struct Optimization {
     pub halo_size: Folded,
     /// Whether several steps are fused.
     pub temporal_blocking: bool,
-    /// `direct` or `tiled`.
+    /// `direct`, `tiled` or `stream`.
     pub strategy: String,
     /// Steps fused.
     pub temporal_depth: usize,

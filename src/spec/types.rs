@@ -329,7 +329,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub rows_per_thread: Option<usize>,
-    /// Rows (2D) or planes (3D) that are on their way from memory or being read (`stream`): 2 or more.
+    /// Rows (2D) or planes (3D) that are on their way from memory or being read (`stream`); 1 makes one step straight from memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub prefetch_depth: Option<usize>,
@@ -356,7 +356,7 @@ impl Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Chosen by the model.
+    /// What was tuned for the device, else chosen by the model.
     #[default]
     Auto,
     /// One thread a cell, neighbours through the caches.

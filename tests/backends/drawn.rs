@@ -86,7 +86,10 @@ fn the_cpu_backend_agrees_with_the_reference_on_drawn_specs() {
 fn the_gpu_agrees_with_the_reference_on_drawn_specs() {
     if let Some((compiler, _directory)) = gpu() {
         assert_all_agree(&compiler, Draw::new(22).take(500).collect());
-        assert_all_agree(&compiler, Draw::streaming(23, &[2, 3]).take(800).collect());
+        assert_all_agree(
+            &compiler,
+            Draw::streaming(23, &[1, 2, 2, 3, 3]).take(800).collect(),
+        );
         assert_all_agree(&compiler, all_corners());
     }
 }

@@ -106,7 +106,7 @@ fn a_sample_of_all_specs_agrees_with_the_reference() {
 #[test]
 fn a_sample_of_what_marches_agrees_with_the_reference() {
     if compiler::is_there() {
-        let drawn: Vec<Drawn> = Draw::streaming(3, &[2, 3]).take(240).collect();
+        let drawn: Vec<Drawn> = Draw::streaming(3, &[1, 2, 2, 3, 3]).take(300).collect();
         check_sample("stream", &planned(drawn));
     }
 }

@@ -83,7 +83,7 @@ impl Draw {
         Self::of(seed, schedules::all(), &[1, 2, 2, 3, 3], false)
     }
 
-    /// Run by `stream`, on grids that are wide enough for it; in 2D.
+    /// Run by `stream`, on grids that are wide enough for it, of so many axes.
     pub fn streaming(seed: u64, ranks: &[usize]) -> Self {
         Self::of(seed, Way::streaming(), ranks, true)
     }
@@ -144,21 +144,36 @@ impl Iterator for Draw {
                 return Some(drawn);
             };
             if let Ok(plan) = Plan::new(&stencil, &Device::assumed()) {
-                let mut tile = plan.tile;
-                tile[0] = self
-                    .random
-                    .pick(&[2, 3, 5, 8, 13, 100])
-                    .min(stencil.extents()[0]);
-                let mut chunked = drawn.spec.clone();
-                chunked.schedule.tile = Some(tile);
-                let chunked_stencil = Stencil::new(&chunked).expect("only its schedule differs");
-                if Plan::new(&chunked_stencil, &Device::assumed()).is_ok() {
-                    drawn.spec = chunked;
+                // Chunks, spans and rings of all lengths, where they can be.
+                let random = &mut self.random;
+                let mut other = drawn.spec.clone();
+                let schedule = &mut other.schedule;
+                schedule.cells_per_thread = Some(random.pick(&[1, 2, 4, 8]));
+                schedule.prefetch_depth = Some(random.pick(&[1, 2, 3, 6]));
+                drawn.spec = if_planned(other).unwrap_or(drawn.spec);
+                if plan.tile.len() > 1 {
+                    let mut chunked = drawn.spec.clone();
+                    let chunk = random.pick(&[2, 3, 5, 8, 13, 100]);
+                    let mut tile = plan_of(&chunked).map_or(plan.tile, |plan| plan.tile);
+                    tile[0] = chunk.min(stencil.extents()[0]);
+                    chunked.schedule.tile = Some(tile);
+                    drawn.spec = if_planned(chunked).unwrap_or(drawn.spec);
                 }
                 return Some(drawn);
             }
         }
     }
+}
+
+/// The plan of a spec for a card, if there is one.
+fn plan_of(spec: &Spec) -> Option<Plan> {
+    let stencil = Stencil::new(spec).ok()?;
+    Plan::new(&stencil, &Device::assumed()).ok()
+}
+
+/// The spec, if it can be planned.
+fn if_planned(spec: Spec) -> Option<Spec> {
+    plan_of(&spec).is_some().then_some(spec)
 }
 
 impl Draw {
@@ -274,10 +289,11 @@ fn extents(rank: usize, large: bool, random: &mut Random) -> Vec<usize> {
 
 /// Extents for `stream`: at least a warp along the fastest axis.
 fn wide_extents(rank: usize, random: &mut Random) -> Vec<usize> {
-    let x = random.pick(&[32, 33, 35, 38, 40, 47, 64, 65, 70, 72, 96, 101]);
+    let x = random.pick(&[32, 33, 35, 38, 40, 47, 64, 65, 70, 72, 96, 101, 130, 132]);
     let y = random.pick(&[5, 6, 7, 8, 9, 11, 13]);
     let z = random.pick(&[5, 6, 7, 9, 10, 12]);
     match rank {
+        1 => vec![random.pick(&[x, 5 * x, 257, 1024, 1101])],
         2 => vec![random.pick(&[5, 7, 9, 10, 13, 17, 24, 31]), x],
         _ => vec![z, y, x],
     }
