@@ -350,6 +350,15 @@ impl Schedule {
         ];
         knobs.iter().any(Option::is_some)
     }
+
+    /// Whether no other strategy than `stream` will do.
+    pub fn streams(&self) -> bool {
+        match self.strategy {
+            Strategy::Stream => true,
+            Strategy::Auto => self.marches(),
+            Strategy::Direct | Strategy::Tiled => false,
+        }
+    }
 }
 
 /// The way a kernel walks the grid.

@@ -45,6 +45,9 @@ fn stencils_at_their_limits_are_answered_soon() {
         json!({"strategy": "direct"}),
         json!({"strategy": "tiled"}),
         json!({"strategy": "tiled", "temporal_depth": 1024, "tile": [1, 1, 1]}),
+        json!({"strategy": "stream"}),
+        json!({"strategy": "stream", "temporal_depth": 1024, "threads": 1024, "prefetch_depth": 32}),
+        json!({"strategy": "stream", "tile": [usize::MAX, 1, 1], "prefetch_depth": 1}),
     ];
     for stencil in &stencils {
         for schedule in &schedules {

@@ -1,16 +1,19 @@
 //! Specs that are refused: where the fault is said to lie, and in which words. `refusals.json` holds the specs, each with
-//! the path of its fault and parts of the message.
+//! the path of its fault and parts of the message; and with a value that would be right there, as the message says.
 
 use serde_json::{Value, json};
 use stencilgen::plan::{Device, Plan};
 use stencilgen::{Spec, SpecError, Stencil};
 
+fn planned(text: &str) -> Result<Plan, SpecError> {
+    Spec::from_json(text)
+        .and_then(|spec| Stencil::new(&spec))
+        .and_then(|stencil| Plan::new(&stencil, &Device::assumed()))
+}
+
 /// The error of a spec, from whichever of reading, understanding and planning refuses it.
 fn refusal(text: &str) -> SpecError {
-    let planned = Spec::from_json(text)
-        .and_then(|spec| Stencil::new(&spec))
-        .and_then(|stencil| Plan::new(&stencil, &Device::assumed()));
-    match planned {
+    match planned(text) {
         Ok(_) => panic!("accepted: {text}"),
         Err(error) => error,
     }
@@ -32,6 +35,27 @@ fn assert_refused(section: &str) {
         }
         let told = !error.found.is_empty() && !error.remedy.is_empty();
         assert!(told, "{spec}: {error:?}");
+        if let Some(right) = case.get("right") {
+            assert_right(case, &error, right);
+        }
+    }
+}
+
+/// Holds that the value would do instead of what is refused, and, of the largest possible, that the next would not.
+fn assert_right(case: &Value, error: &SpecError, right: &Value) {
+    let with = |value: &Value| {
+        let mut spec = case["spec"].clone();
+        let place = format!("/{}", error.path.replace('.', "/"));
+        *spec.pointer_mut(&place).expect("a place in the spec") = value.clone();
+        spec.to_string()
+    };
+    let right_spec = with(right);
+    if let Err(error) = planned(&right_spec) {
+        panic!("{right_spec}: {error}");
+    }
+    if error.remedy.contains("largest possible") {
+        let next = right.as_u64().expect("a number") + 1;
+        assert_eq!(refusal(&with(&json!(next))).path, error.path);
     }
 }
 
@@ -58,6 +82,27 @@ fn numbers_beyond_all_measure_are_refused_and_not_computed_with() {
 #[test]
 fn schedules_beyond_all_limits_are_refused_at_once() {
     assert_refused("schedules");
+}
+
+/// Whatever it is that `stream` alone cannot do.
+#[test]
+fn no_choice_of_strategy_fails_because_of_stream() {
+    let table: Value = serde_json::from_str(include_str!("refusals.json")).expect("JSON");
+    let cases = table["schedules"].as_array().expect("a section");
+    let streamed = cases
+        .iter()
+        .filter(|case| case["spec"]["schedule"]["strategy"] == "stream");
+    let mut count = 0;
+    for case in streamed {
+        let mut spec = case["spec"].clone();
+        spec["schedule"] = json!({"strategy": "auto"});
+        let text = spec.to_string();
+        if let Err(error) = planned(&text) {
+            panic!("{text}: {error}");
+        }
+        count += 1;
+    }
+    assert!(count > 30, "{count}");
 }
 
 #[test]

@@ -1,12 +1,9 @@
-//! What a schedule must not ask for, and what would do instead of one that breaks a limit.
+//! What a schedule must not ask for, whatever else it says.
 
-use super::candidates::{Candidate, stream_candidates, tiled_candidates};
-use crate::plan::Device;
 use crate::plan::device::MAX_THREADS;
-use crate::spec::{SpecError, Stencil, Strategy};
-
-/// How often a tile is doubled in search of one that would do.
-const MAX_DOUBLINGS: usize = 24;
+use crate::plan::stream::{ROWS, cells_of};
+use crate::plan::{Device, stream};
+use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 
 /// The deepest that can be asked for; halos fill shared memory long before, unless taps reach nowhere.
 const DEEPEST: usize = 1024;
@@ -40,35 +37,32 @@ pub(super) fn asked(stencil: &Stencil, device: &Device) -> Result<(), SpecError>
             ));
         }
     }
-    if schedule.marches() && matches!(schedule.strategy, Strategy::Direct | Strategy::Tiled) {
-        let given = [
-            (schedule.cells_per_thread, "cells_per_thread"),
-            (schedule.rows_per_thread, "rows_per_thread"),
-            (schedule.prefetch_depth, "prefetch_depth"),
-            (schedule.resident_blocks, "resident_blocks"),
-        ];
-        let given = given.iter().find(|(value, _)| value.is_some());
-        let name = given.map_or("", |(_, name)| name);
+    if let Some(path) = marching_key(schedule)
+        && matches!(schedule.strategy, Strategy::Direct | Strategy::Tiled)
+    {
         return Err(SpecError::new(
-            format!("schedule.{name}"),
+            path,
             "given without strategy \"stream\"",
             "only \"stream\" has it: leave it out, or change the strategy",
         ));
     }
-    // Of a single row, a lane holds more.
-    let most = if stencil.rank() == 1 { 32 } else { 8 };
-    if let Some(cells) = schedule
-        .cells_per_thread
-        .filter(|&c| !c.is_power_of_two() || c > most)
-    {
+    let possible = cells_of(stencil.rank());
+    if let Some(cells) = schedule.cells_per_thread.filter(|c| !possible.contains(c)) {
         return Err(SpecError::new(
             "schedule.cells_per_thread",
             format!("found {cells}"),
-            format!("a power of two up to {most} is needed"),
+            format!(
+                "a power of two up to {} is needed",
+                possible.last().unwrap_or(&1)
+            ),
         ));
     }
     for (given, path, range) in [
-        (schedule.rows_per_thread, "schedule.rows_per_thread", 1..=16),
+        (
+            schedule.rows_per_thread,
+            "schedule.rows_per_thread",
+            1..=ROWS.len(),
+        ),
         (schedule.prefetch_depth, "schedule.prefetch_depth", 1..=32),
         (schedule.resident_blocks, "schedule.resident_blocks", 1..=32),
     ] {
@@ -96,6 +90,9 @@ pub(super) fn asked(stencil: &Stencil, device: &Device) -> Result<(), SpecError>
             format!("at most {DEEPEST} steps are fused"),
         ));
     }
+    if schedule.streams() {
+        return streamed(stencil, schedule);
+    }
     if let Some(tile) = &schedule.tile {
         let cells = tile
             .iter()
@@ -113,86 +110,70 @@ pub(super) fn asked(stencil: &Stencil, device: &Device) -> Result<(), SpecError>
     Ok(())
 }
 
-/// The error for a schedule that breaks a limit: what bounds it, and the largest that would do.
-pub(super) fn impossible(
-    stencil: &Stencil,
-    device: &Device,
-    candidate: &Candidate,
-    reason: &str,
-) -> SpecError {
-    let Candidate {
-        strategy,
-        tile,
-        depth,
-        ..
-    } = candidate;
-    let found = format!("tile {tile:?} with temporal depth {depth} needs {reason}");
-    let schedule = stencil.schedule();
-    if schedule.temporal_depth.is_some() && *strategy != Strategy::Direct {
-        let fits = |depth| {
-            let candidates = match strategy {
-                Strategy::Stream => stream_candidates(stencil, depth),
-                _ => tiled_candidates(stencil, depth),
-            };
-            candidates.iter().any(|c| c.build(stencil, device).is_ok())
-        };
-        // Halos grow with the depth, so what is too deep stays so: bisect.
-        let (mut deepest, mut too_deep) = (0, *depth);
-        while deepest + 1 < too_deep {
-            let middle = usize::midpoint(deepest, too_deep);
-            if fits(middle) {
-                deepest = middle;
-            } else {
-                too_deep = middle;
-            }
-        }
-        if deepest > 0 {
-            return SpecError::new(
-                "schedule.temporal_depth",
-                found,
-                format!(
-                    "the largest possible depth{} is {deepest}",
-                    if schedule.tile.is_some() {
-                        " with this tile"
-                    } else {
-                        ""
-                    }
-                ),
-            );
-        }
+/// The path of what is given that only `stream` has.
+pub(super) fn marching_key(schedule: &Schedule) -> Option<&'static str> {
+    let keys = [
+        (schedule.cells_per_thread, "schedule.cells_per_thread"),
+        (schedule.rows_per_thread, "schedule.rows_per_thread"),
+        (schedule.prefetch_depth, "schedule.prefetch_depth"),
+        (schedule.resident_blocks, "schedule.resident_blocks"),
+    ];
+    let given = keys.iter().find(|(value, _)| value.is_some());
+    given.map(|(_, path)| *path)
+}
+
+/// Refuses `stream` for what it does not compute, and knobs that contradict each other.
+fn streamed(stencil: &Stencil, schedule: &Schedule) -> Result<(), SpecError> {
+    if let Some((found, remedy)) = stream::refusal(stencil) {
+        return Err(match marching_key(schedule) {
+            Some(path) if schedule.strategy == Strategy::Auto => SpecError::new(
+                path,
+                format!("given, which only \"stream\" has, with {found}"),
+                format!("leave it out; of \"stream\": {remedy}"),
+            ),
+            _ => SpecError::new(
+                "schedule.strategy",
+                format!("\"stream\" with {found}"),
+                remedy,
+            ),
+        });
     }
-    let builds = |tile: &Vec<usize>| {
-        let other = Candidate {
-            tile: tile.clone(),
-            ..candidate.clone()
+    if stencil.rank() == 1
+        && let Some(depth) = schedule.prefetch_depth
+    {
+        return Err(SpecError::new(
+            "schedule.prefetch_depth",
+            format!("found {depth} on a grid of 1 axis"),
+            "there is a single row, of which a warp reads all that it makes at once: leave it out",
+        ));
+    }
+    if stencil.rank() < 3 && schedule.rows_per_thread.is_some_and(|rows| rows > 1) {
+        return Err(SpecError::new(
+            "schedule.rows_per_thread",
+            format!(
+                "found {} on a grid of {}",
+                schedule.rows_per_thread.unwrap_or(0),
+                if stencil.rank() == 1 {
+                    "1 axis"
+                } else {
+                    "2 axes"
+                }
+            ),
+            "a thread holds several rows of a plane, in 3D: leave it out",
+        ));
+    }
+    let passes = stencil.updates().len();
+    let depth = schedule.temporal_depth.unwrap_or(1);
+    if schedule.prefetch_depth == Some(1) && (depth > 1 || passes > 1) {
+        let found = match depth {
+            1 => format!("found 1 for the {passes} passes of a step"),
+            _ => format!("found 1 with a temporal depth of {depth}"),
         };
-        other.build(stencil, device).is_ok()
-    };
-    // Halved where it is widest, or doubled where it is narrowest, until it fits.
-    let halved = std::iter::successors(Some(tile.clone()), |tile| {
-        let widest = (0..tile.len()).max_by_key(|&axis| tile[axis])?;
-        let mut smaller = tile.clone();
-        smaller[widest] /= 2;
-        (smaller[widest] > 0).then_some(smaller)
-    });
-    let doubled = std::iter::successors(Some(tile.clone()), |tile| {
-        let narrowest = (0..tile.len()).min_by_key(|&axis| tile[axis])?;
-        let mut larger = tile.clone();
-        larger[narrowest] = larger[narrowest].checked_mul(2)?;
-        Some(larger)
-    });
-    let other = halved.chain(doubled.take(MAX_DOUBLINGS)).find(builds);
-    let path = if schedule.tile.is_some() {
-        "schedule.tile"
-    } else {
-        "schedule"
-    };
-    let remedy = match other {
-        Some(other) => format!("a tile of {other:?} would do"),
-        None if *strategy == Strategy::Tiled => {
-            "the halo alone is too large for shared memory: use strategy \"direct\"".into()
-        }
-        None => "use larger tiles or a smaller grid".into(),
-    };
-    SpecError::new(path, found, remedy)
+        return Err(SpecError::new(
+            "schedule.prefetch_depth",
+            found,
+            "it makes one update of one step without a ring: 2 to 32 is needed, or a depth of 1 and a single pass",
+        ));
+    }
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! What the schedule leaves open, laid out: every strategy, tile, depth and geometry that is tried.
 
+use std::ops::RangeInclusive;
+
 use crate::plan::device::WARP;
 use crate::plan::stream::Knobs;
 use crate::plan::{Device, Plan, direct, stream, tiled};
@@ -34,7 +36,7 @@ impl Candidate {
             threads: (self.strategy != Strategy::Direct).then_some(self.threads),
             cells_per_thread: knobs.map(|k| k.cells),
             rows_per_thread: knobs.filter(|_| rank == 3).map(|k| k.rows),
-            prefetch_depth: knobs.map(|k| k.prefetch),
+            prefetch_depth: knobs.filter(|_| rank > 1).map(|k| k.prefetch),
             resident_blocks: knobs.map(|k| k.min_blocks).filter(|&blocks| blocks > 0),
         }
     }
@@ -45,7 +47,10 @@ impl Candidate {
             device,
             |depth, suffix, writes| match (&self.knobs, self.strategy) {
                 (Some(knobs), _) => {
-                    stream::kernel(stencil, device, knobs, depth, suffix, writes).map(|k| vec![k])
+                    match stream::kernel(stencil, device, knobs, depth, suffix, writes) {
+                        Ok(kernel) => Ok(vec![kernel]),
+                        Err(lack) => Err(lack.to_string()),
+                    }
                 }
                 (None, Strategy::Tiled) => Ok(vec![tiled::kernel(
                     stencil,
@@ -68,10 +73,37 @@ impl Candidate {
             )),
         }
     }
+
+    /// Itself, and the limit that it breaks, in words.
+    pub(super) fn needs(&self, reason: &str) -> String {
+        match self.tile.is_empty() {
+            true => format!("temporal depth {} needs {reason}", self.depth),
+            false => format!(
+                "tile {:?} with temporal depth {} needs {reason}",
+                self.tile, self.depth
+            ),
+        }
+    }
 }
 
-/// Everything that the schedule leaves open.
-pub(super) fn candidates(stencil: &Stencil) -> Vec<Candidate> {
+/// Everything that the schedule leaves open, each candidate built, or with the limit that it breaks. Where `stream` alone will do
+/// and none of its usual geometries can be built, all of them are tried.
+pub(super) fn built(stencil: &Stencil, device: &Device) -> Vec<(Candidate, Result<Plan, String>)> {
+    let build = |candidate: Candidate| {
+        let plan = candidate.build(stencil, device);
+        (candidate, plan)
+    };
+    let mut all: Vec<_> = candidates(stencil).into_iter().map(build).collect();
+    let none = all.iter().all(|(_, plan)| plan.is_err());
+    if none && stencil.schedule().streams() && stream::refusal(stencil).is_none() {
+        let every = stream_candidates(stencil, stream::every_knobs);
+        all.extend(every.into_iter().map(build));
+    }
+    all
+}
+
+/// What is tried of everything that the schedule leaves open.
+fn candidates(stencil: &Stencil) -> Vec<Candidate> {
     let schedule = stencil.schedule();
     let mut all = Vec::new();
     let wants_tiles = schedule.threads.is_some()
@@ -96,24 +128,29 @@ pub(super) fn candidates(stencil: &Stencil) -> Vec<Candidate> {
             });
         }
     }
-    let useful = usize::try_from(stencil.steps()).unwrap_or(usize::MAX);
-    let depths = |deepest: usize| match schedule.temporal_depth {
-        Some(depth) => depth..=depth,
-        None => 1..=deepest.min(useful.max(1)),
-    };
     let march = schedule.marches();
     if matches!(schedule.strategy, Strategy::Auto | Strategy::Tiled) && !march {
-        all.extend(depths(MAX_DEPTH).flat_map(|depth| tiled_candidates(stencil, depth)));
+        let depths = depths(stencil, MAX_DEPTH);
+        all.extend(depths.flat_map(|depth| tiled_candidates(stencil, depth)));
     }
-    if matches!(schedule.strategy, Strategy::Auto | Strategy::Stream) {
-        let depths = depths(MAX_STREAM_DEPTH[stencil.rank() - 1]);
-        all.extend(depths.flat_map(|depth| stream_candidates(stencil, depth)));
+    let streams = matches!(schedule.strategy, Strategy::Auto | Strategy::Stream);
+    if streams && stream::refusal(stencil).is_none() {
+        all.extend(stream_candidates(stencil, stream::knobs));
     }
     all
 }
 
+/// The depths that are tried: the one that is asked for, or none that the spec's steps would not fill.
+fn depths(stencil: &Stencil, deepest: usize) -> RangeInclusive<usize> {
+    let useful = usize::try_from(stencil.steps()).unwrap_or(usize::MAX);
+    match stencil.schedule().temporal_depth {
+        Some(depth) => depth..=depth,
+        None => 1..=deepest.min(useful.max(1)),
+    }
+}
+
 /// Tiles and threads for `tiled` at a depth, as far as the schedule leaves them open.
-pub(super) fn tiled_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
+fn tiled_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
     let schedule = stencil.schedule();
     let tiles = match &schedule.tile {
         Some(tile) => vec![tile.clone()],
@@ -141,19 +178,24 @@ pub(super) fn tiled_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate
         .collect()
 }
 
-/// Geometries for `stream` at a depth, as far as the schedule leaves them open.
-pub(super) fn stream_candidates(stencil: &Stencil, depth: usize) -> Vec<Candidate> {
+/// Geometries for `stream`, as far as the schedule leaves them open: those that `knobs` gives.
+pub(super) fn stream_candidates(
+    stencil: &Stencil,
+    knobs: impl Fn(&Stencil, &Schedule) -> Vec<Knobs>,
+) -> Vec<Candidate> {
     let schedule = stencil.schedule();
     let warps = schedule.threads.map(|threads| threads / WARP);
-    stream::knobs(stencil, schedule)
-        .into_iter()
-        .filter(|knobs| warps.is_none_or(|warps| warps == knobs.warps))
-        .map(|knobs| Candidate {
-            strategy: Strategy::Stream,
-            tile: schedule.tile.clone().unwrap_or_default(),
-            depth,
-            threads: knobs.warps * WARP,
-            knobs: Some(knobs),
+    let mut knobs = knobs(stencil, schedule);
+    knobs.retain(|knobs| warps.is_none_or(|warps| warps == knobs.warps));
+    depths(stencil, MAX_STREAM_DEPTH[stencil.rank() - 1])
+        .flat_map(|depth| {
+            knobs.iter().map(move |knobs| Candidate {
+                strategy: Strategy::Stream,
+                tile: schedule.tile.clone().unwrap_or_default(),
+                depth,
+                threads: knobs.warps * WARP,
+                knobs: Some(knobs.clone()),
+            })
         })
         .collect()
 }

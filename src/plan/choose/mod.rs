@@ -2,9 +2,12 @@
 
 mod asked;
 mod candidates;
+mod impossible;
+mod streamed;
 
-use self::asked::{asked, impossible};
-use self::candidates::candidates;
+use self::asked::asked;
+use self::candidates::built;
+use self::impossible::impossible;
 use super::model::Loads;
 use super::{Device, Model, Plan};
 use crate::spec::{Schedule, SpecError, Stencil};
@@ -14,8 +17,8 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     let loads = Loads::of(stencil);
     let mut best: Option<(f64, Plan)> = None;
     let mut fault = None;
-    for candidate in candidates(stencil) {
-        match candidate.build(stencil, device) {
+    for (candidate, plan) in built(stencil, device) {
+        match plan {
             Ok(plan) => {
                 let rate = rate(&plan, stencil, &loads);
                 if best.as_ref().is_none_or(|(most, _)| rate > *most) {
@@ -29,6 +32,7 @@ pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError
     }
     match (best, fault) {
         (Some((_, plan)), _) => Ok(plan),
+        (None, _) if stencil.schedule().streams() => Err(streamed::impossible(stencil, device)),
         (None, Some((candidate, reason))) => Err(impossible(stencil, device, &candidate, &reason)),
         (None, None) => Err(SpecError::new(
             "schedule",
@@ -44,8 +48,8 @@ pub(super) fn all(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<P
     let loads = Loads::of(stencil);
     let mut possible: Vec<(f64, Schedule, Plan)> = Vec::new();
     let mut impossible = Vec::new();
-    for candidate in candidates(stencil) {
-        match candidate.build(stencil, device) {
+    for (candidate, plan) in built(stencil, device) {
+        match plan {
             Ok(plan) if possible.iter().any(|(_, _, other)| *other == plan) => {}
             Ok(plan) => possible.push((
                 rate(&plan, stencil, &loads),
@@ -53,14 +57,7 @@ pub(super) fn all(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<P
                 plan,
             )),
             Err(reason) => {
-                let found = match candidate.tile.is_empty() {
-                    true => format!("temporal depth {} needs {reason}", candidate.depth),
-                    false => format!(
-                        "tile {:?} with temporal depth {} needs {reason}",
-                        candidate.tile, candidate.depth
-                    ),
-                };
-                let fault = SpecError::new("schedule", found, "it is left out");
+                let fault = SpecError::new("schedule", candidate.needs(&reason), "it is left out");
                 impossible.push((candidate.schedule(stencil.rank()), Err(fault)));
             }
         }

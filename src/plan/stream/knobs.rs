@@ -3,6 +3,15 @@
 use super::LANES;
 use crate::spec::{Schedule, Stencil};
 
+/// Cells of a row that a lane can hold. More where there is but one axis: nothing else is kept then.
+pub(crate) fn cells_of(rank: usize) -> &'static [usize] {
+    let all = &[1, 2, 4, 8, 16, 32];
+    if rank == 1 { all } else { &all[..4] }
+}
+
+/// Rows of a plane that it can hold.
+pub(crate) const ROWS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
 /// What the schedule decides of [`Marching`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Knobs {
@@ -68,15 +77,46 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
         None if rank == 2 => vec![6, 1],
         None => vec![3, 1],
     };
+    product(&cells, &shapes, &prefetch, schedule)
+}
+
+/// Every geometry, coarsely, as far as the schedule leaves it open: for grids and stencils that none of [`knobs`] suits.
+pub(crate) fn every_knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
+    let or = |given: Option<usize>, all: &[usize]| given.map_or(all.to_vec(), |given| vec![given]);
+    let rank = stencil.rank();
+    let rows: Vec<usize> = match rank {
+        1 | 2 => vec![1],
+        _ => or(schedule.rows_per_thread, &ROWS),
+    };
+    let warps = or(schedule.threads.map(|n| n / LANES), &[1, 2, 4, 8, 16, 32]);
+    let shapes: Vec<(usize, usize)> = rows
+        .iter()
+        .flat_map(|&rows| warps.iter().map(move |&warps| (rows, warps)))
+        .collect();
+    let cells = or(schedule.cells_per_thread, cells_of(rank));
+    let prefetch = or(
+        schedule.prefetch_depth,
+        if rank == 1 { &[1] } else { &[3, 2, 1] },
+    );
+    product(&cells, &shapes, &prefetch, schedule)
+}
+
+fn product(
+    cells: &[usize],
+    shapes: &[(usize, usize)],
+    prefetch: &[usize],
+    schedule: &Schedule,
+) -> Vec<Knobs> {
+    // With one axis there is nothing to march along.
     let chunk = schedule
         .tile
         .as_ref()
-        .filter(|_| rank > 1)
+        .filter(|tile| tile.len() > 1)
         .and_then(|tile| tile.first().copied());
     let mut all = Vec::new();
-    for &cells in &cells {
-        for &(rows, warps) in &shapes {
-            for &prefetch in &prefetch {
+    for &cells in cells {
+        for &(rows, warps) in shapes {
+            for &prefetch in prefetch {
                 all.push(Knobs {
                     cells,
                     rows,

@@ -18,10 +18,13 @@
 //! grid: any depth, chunk or span gives the same bits.
 
 mod knobs;
+mod lack;
 mod marching;
 mod sums;
 
-pub(super) use knobs::{Knobs, knobs};
+pub(super) use knobs::{Knobs, ROWS, cells_of, every_knobs, knobs};
+pub(super) use lack::Lack;
+use lack::{Axis, Resource};
 pub use marching::Marching;
 pub(super) use marching::rows_of;
 pub(super) use sums::registers;
@@ -48,28 +51,35 @@ const ROWS_ONCE: usize = 8;
 
 const PLANES_ONCE: usize = 32;
 
-/// Why `stream` cannot compute a stencil, if so.
-pub(super) fn refusal(stencil: &Stencil) -> Option<String> {
+/// Why `stream` cannot compute a stencil, if so: what there is, and what would be right.
+pub(super) fn refusal(stencil: &Stencil) -> Option<(String, String)> {
     let updates = stencil.updates();
     let most = updates.iter().map(|u| u.taps.len()).max().unwrap_or(0);
-    if updates.iter().any(|u| u.taps.is_empty()) {
-        return Some("an update without taps".into());
-    }
-    if most > MAX_TAPS {
-        return Some(format!("{most} taps; it writes out at most {MAX_TAPS}"));
-    }
-    if stencil.flags_overflow() {
-        return Some(
-            "\"overflow\": \"error\", where cells that are computed twice must not be told".into(),
-        );
-    }
-    if updates.len() > 1 && stencil.is_fixed() {
-        return Some("passes between \"fixed\" faces".into());
-    }
-    None
+    let (found, why) = match () {
+        () if updates.iter().any(|u| u.taps.is_empty()) => (
+            "an update without taps".into(),
+            "there is nothing that it would march for".into(),
+        ),
+        () if most > MAX_TAPS => (
+            format!("an update of {most} taps"),
+            format!("it writes out at most {MAX_TAPS}"),
+        ),
+        // Some cells are computed twice, some of them from cells that are not theirs.
+        () if stencil.flags_overflow() => (
+            "\"overflow\": \"error\"".into(),
+            "only \"saturate\" and \"wrap\" are possible with it".into(),
+        ),
+        () if updates.len() > 1 && stencil.is_fixed() => (
+            format!("{} passes and a \"fixed\" face", updates.len()),
+            "cells keep their value over one pass a step only".into(),
+        ),
+        () => return None,
+    };
+    Some((found, format!("{why}: use \"tiled\" or \"direct\"")))
 }
 
-/// The kernel that makes `depth` steps. `Err` tells what it would need that is not there.
+/// The kernel that makes `depth` steps of a stencil that is not [refused](refusal). `Err` tells what it would need that is not
+/// there.
 pub(super) fn kernel(
     stencil: &Stencil,
     device: &Device,
@@ -77,10 +87,7 @@ pub(super) fn kernel(
     depth: usize,
     suffix: &str,
     writes: Elements,
-) -> Result<Kernel, String> {
-    if let Some(reason) = refusal(stencil) {
-        return Err(reason);
-    }
+) -> Result<Kernel, Lack> {
     let rank = stencil.rank();
     let updates = stencil.updates();
     let reach = stencil.reach();
@@ -117,19 +124,14 @@ pub(super) fn kernel(
         resident: 1,
         multiprocessors: device.multiprocessors as usize,
     };
-    if rank == 1 && knobs.prefetch > 1 {
-        return Err("a second axis, along which rows arrive: \"prefetch_depth\" is 1".into());
-    }
     if rank > 1 && knobs.prefetch == 1 {
         once(stencil, &mut marching, depth)?;
     }
     marching.least = least(stencil, &marching, depth)?;
+    let axes = Axis::marched(rank).iter();
     let extents = rows_of(stencil.extents());
-    for (axis, (n, least)) in extents.iter().zip(&marching.least).enumerate() {
-        if n < least {
-            let name = ["z", "y", "x"][axis + 3 - extents.len()];
-            return Err(format!("{least} cells along {name}; the grid has {n}"));
-        }
+    for (&axis, (&n, &least)) in axes.zip(extents.iter().zip(&marching.least)) {
+        Lack::check(Resource::Grid(axis), least, n)?;
     }
     let (nx, size) = (stencil.extents()[rank - 1], stencil.dtype().size());
     marching.copy_bytes = match granule(nx, size, knobs.cells) {
@@ -154,9 +156,22 @@ pub(super) fn kernel(
     let registers = registers(stencil, &marching, depth);
     let most = MAX_REGISTERS.min(device.registers_per_multiprocessor as usize / threads.max(1));
     if registers > most + most / SPILLED {
-        return Err(format!(
-            "some {registers} registers a thread; a block of {threads} has at most {most}"
-        ));
+        Lack::check(Resource::Registers { threads }, registers, most)?;
+    }
+    let resident = [
+        (
+            Resource::ResidentThreads,
+            threads,
+            device.threads_per_multiprocessor,
+        ),
+        (
+            Resource::ResidentBlocks,
+            1,
+            device.blocks_per_multiprocessor,
+        ),
+    ];
+    for (of, each, held) in resident {
+        Lack::check(of, each * marching.min_blocks, held as usize)?;
     }
     let occupancy = device.occupancy(threads, registers as u32, shared_bytes);
     marching.resident = occupancy.blocks.max(1) as usize;
@@ -215,23 +230,20 @@ fn beside(rank: usize) -> std::ops::Range<usize> {
 
 /// Turns a geometry into that of a kernel that makes one step straight from memory: nothing overlaps, and a chunk has a length
 /// of its own. `Err` tells why there is none.
-fn once(stencil: &Stencil, marching: &mut Marching, depth: usize) -> Result<(), String> {
+fn once(stencil: &Stencil, marching: &mut Marching, depth: usize) -> Result<(), Lack> {
     let reach = stencil.reach();
     let rank = stencil.rank();
-    if depth > 1 || stencil.updates().len() > 1 {
-        return Err("a ring: \"prefetch_depth\" 1 is for one update and one step".into());
-    }
+    let updates = depth.saturating_mul(stencil.updates().len());
+    Lack::check(Resource::UpdatesWithoutRing, updates, 1)?;
     let beside = even(stencil, 0, rank - 1).radius();
-    if beside > marching.cells {
-        return Err(format!("{beside} cells a thread; found {}", marching.cells));
-    }
+    Lack::check(Resource::CellsOfThread, beside, marching.cells)?;
     marching.overlap = vec![Reach::default(); rank - 1];
     let total = reach[0].lo + reach[0].hi;
     let chunk = marching
         .chunk
         .unwrap_or(if rank == 2 { ROWS_ONCE } else { PLANES_ONCE });
     // Planes are read two at a time.
-    let odd = usize::from(rank == 3 && (chunk + total) % 2 == 1);
+    let odd = usize::from(rank == 3 && chunk % 2 != total % 2);
     marching.chunk = Some(if chunk > 1 { chunk - odd } else { chunk + odd });
     Ok(())
 }
@@ -279,34 +291,27 @@ fn levels(stencil: &Stencil, depth: usize) -> Vec<Level> {
 
 /// The fewest cells of the grid along each axis: a whole span and block of rows, and along the slowest axis what keeps
 /// the two faces apart. `Err` tells why there is no such geometry.
-fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usize>, String> {
+fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usize>, Lack> {
     let rank = stencil.rank();
     let region = marching.region();
     let pieces = region.iter().zip(&marching.overlap);
     for (axis, (&n, overlap)) in beside(rank).zip(pieces) {
-        let cells = overlap.lo.saturating_add(overlap.hi);
         let fastest = axis + 1 == rank;
-        if cells >= n {
-            return Err(format!(
-                "{cells} cells of overlap along {}, where a {} holds {n}",
-                if fastest { "x" } else { "y" },
-                if fastest { "warp" } else { "block" },
-            ));
-        }
+        let least_kept = overlap.lo.saturating_add(overlap.hi).saturating_add(1);
+        let of = Resource::Overlap(Axis::all(rank)[axis]);
+        Lack::check(of, least_kept, n)?;
         for update in 0..stencil.updates().len() {
             let boundary = &stencil.boundary()[axis];
             let mut reach = even(stencil, update, axis).radius();
             let whole = |f: &Face| f.source == Source::WholeSample;
             reach += usize::from(reach > 0 && boundary.faces().iter().any(whole));
-            let (needed, held, what) = match fastest {
-                true => (2 * reach, n, "cells a warp"),
+            let (of, needed, held) = match fastest {
+                true => (Resource::CellsOfWarp, 2 * reach, n),
                 // Without a ring, only the grid has to have them.
-                false if marching.prefetch == 1 => (reach, n, "rows a block"),
-                false => (reach, marching.rows, "rows a thread"),
+                false if marching.prefetch == 1 => (Resource::RowsOfBlock, reach, n),
+                false => (Resource::RowsOfThread, reach, marching.rows),
             };
-            if needed > held {
-                return Err(format!("{needed} {what}; found {held}"));
-            }
+            Lack::check(of, needed, held)?;
         }
     }
     if rank == 1 {
