@@ -260,3 +260,53 @@ proptest! {
         }
     }
 }
+
+/// A spec on a grid that `stream` may have room on.
+fn streaming() -> impl Strategy<Value = Value> {
+    let rows = prop_oneof![2usize..100, 1000usize..3000];
+    let wide = (2usize..4, rows, 1usize..200, 30usize..600);
+    let grid = wide.prop_map(|(rank, z, y, x)| match rank {
+        2 => vec![z, x],
+        _ => vec![z, y, x],
+    });
+    let dtype = prop::sample::select(vec!["f32", "f64", "f16", "u8", "c64", "c128"]);
+    let output = prop::sample::select(vec!["f32", "u8"]);
+    (stencil(grid), dtype, output).prop_map(|(mut spec, dtype, output)| {
+        if spec["dtype"] == "f32" && dtype != "f32" {
+            spec["dtype"] = json!(dtype);
+        } else if spec["dtype"] == "f32" {
+            spec["output_dtype"] = json!(output);
+        }
+        spec["schedule"] = json!({"strategy": "stream"});
+        spec
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// On the card that is assumed and on one with half as much of everything.
+    #[test]
+    fn every_candidate_of_stream_keeps_to_the_limits_and_is_led_back_to_by_its_schedule(spec in streaming()) {
+        let stencil = meant(&spec);
+        for device in [Device::assumed(), Device::by_name("T4").expect("a card of the table")] {
+            let all = candidates(&stencil, &device);
+            let possible = all.iter().filter_map(|(_, plan)| plan.as_ref().ok());
+            for plan in possible {
+                for kernel in plan.kernels() {
+                    assert_within_limits(kernel, &device, stencil.extents());
+                }
+                let schedule = plan.schedule();
+                prop_assert_eq!(schedule.strategy, stencilgen::spec::Strategy::Stream);
+                let own = stencil.with_schedule(schedule.clone()).expect("a schedule");
+                let own = Plan::new(&own, &device).unwrap_or_else(|e| panic!("{schedule:?}: {e}"));
+                prop_assert_eq!(&own, plan);
+            }
+            // None is left out without a reason.
+            if all.iter().all(|(_, plan)| plan.is_err()) {
+                let error = Plan::new(&stencil, &device).expect_err("no candidate");
+                prop_assert_eq!(error.path, "schedule.strategy");
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 
 mod faces;
 mod ghosts;
+#[cfg(test)]
+mod tests;
 mod update;
 
 use serde::Serialize;

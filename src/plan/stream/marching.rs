@@ -4,7 +4,7 @@ use super::LANES;
 use crate::spec::{Reach, Stencil};
 
 /// Fewest rows or planes of a chunk, and most chunks, that are thought of.
-const MIN_CHUNK: usize = 8;
+pub(super) const MIN_CHUNK: usize = 8;
 
 const MAX_CHUNKS: usize = 4096;
 
@@ -120,12 +120,7 @@ impl Marching {
         if let Some(chunk) = self.chunk {
             return chunk.min(n);
         }
-        let across = self.across(extents).max(1);
-        let slots = (self.resident * self.multiprocessors).max(1) as f64;
-        let seconds = |chunk: usize| {
-            let waves = (across * n.div_ceil(chunk)) as f64 / slots;
-            (chunk + self.fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
-        };
+        let seconds = |chunk: usize| self.seconds(extents, chunk);
         let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
         chunks
             .map(|chunks| self.whole_turns(n.div_ceil(chunks)).min(n))
@@ -136,6 +131,15 @@ impl Marching {
     /// The next larger chunk for which whole turns of the ring arrive.
     fn whole_turns(&self, chunk: usize) -> usize {
         (chunk + self.fill).next_multiple_of(self.prefetch) - self.fill
+    }
+
+    /// The time, in that of one row or plane, that a grid takes in chunks of a length.
+    pub(super) fn seconds(&self, extents: &[usize], chunk: usize) -> f64 {
+        let rows = rows_of(extents)[0].max(1);
+        let blocks = self.across(extents).max(1) * rows.div_ceil(chunk);
+        let slots = (self.resident * self.multiprocessors).max(1) as f64;
+        let waves = blocks as f64 / slots;
+        (chunk + self.fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
     }
 
     /// How many spans, or blocks of rows, cover an axis (counted without the slowest) of `n` cells.

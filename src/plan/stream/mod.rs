@@ -21,6 +21,8 @@ mod knobs;
 mod lack;
 mod marching;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub(super) use knobs::{Knobs, ROWS, cells_of, every_knobs, knobs};
 pub(super) use lack::Lack;
