@@ -127,9 +127,10 @@ fn marching_terms(kernels: &[&Kernel], rank: usize) -> Vec<String> {
     let what = if rank == 3 { "planes" } else { "rows" };
     lines.push(
         match rank > 1 && !kernels.iter().all(|kernel| kernel.is_once()) {
-            true => {
-                format!("`chunk` is the number of {what} that a block marches over, any from 1 up.")
-            }
+            true => format!(
+                "`chunk` is the number of {what} that a block marches over, from 1 to n{}.",
+                names[0]
+            ),
             false => "The last argument is not used.".into(),
         },
     );

@@ -10,7 +10,7 @@
 //   box3d: grid (ceil(nz / chunk) * (1 + ceil((ny - 8) / 4)) * (1 + ceil((nx - 128) / 120)), 1, 1), block (128, 1, 1), 26624 bytes of dynamic shared memory
 //   box3d_single: grid (ceil(nz / chunk) * (1 + ceil((ny - 8) / 6)) * (1 + ceil((nx - 128) / 120)), 1, 1), block (128, 1, 1), 16384 bytes of dynamic shared memory
 // For grids of nz at least 6, ny at least 8, nx at least 128 and a multiple of 4.
-// `chunk` is the number of planes that a block marches over, any from 1 up.
+// `chunk` is the number of planes that a block marches over, from 1 to nz.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE

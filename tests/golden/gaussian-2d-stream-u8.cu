@@ -9,7 +9,7 @@
 // Launch (in order; ceil is the quotient rounded up):
 //   blur: grid (ceil(ny / chunk) * ceil((1 + ceil((nx - 128) / 120)) / 4), 1, 1), block (128, 1, 1), 3072 bytes of dynamic shared memory
 // For grids of ny at least 18, nx at least 128 and a multiple of 4.
-// `chunk` is the number of rows that a block marches over, any from 1 up.
+// `chunk` is the number of rows that a block marches over, from 1 to ny.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE

@@ -10,7 +10,7 @@
 //   heat: grid (ceil(ny / chunk) * ceil(ceil(nx / 112) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 //   heat_single: grid (ceil(ny / chunk) * ceil(ceil(nx / 120) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 // For grids of ny at least 8, nx at least 128 and a multiple of 4.
-// `chunk` is the number of rows that a block marches over, any from 1 up.
+// `chunk` is the number of rows that a block marches over, from 1 to ny.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE

@@ -10,7 +10,7 @@
 //   heat3d: grid (ceil(nz / chunk) * ceil(ny / 18) * (1 + ceil((nx - 128) / 120)), 1, 1), block (256, 1, 1), 92160 bytes of dynamic shared memory
 //   heat3d_single: grid (ceil(nz / chunk) * ceil(ny / 22) * (1 + ceil((nx - 128) / 120)), 1, 1), block (256, 1, 1), 55296 bytes of dynamic shared memory
 // For grids of nz at least 6, ny at least 24, nx at least 128 and a multiple of 4.
-// `chunk` is the number of planes that a block marches over, any from 1 up.
+// `chunk` is the number of planes that a block marches over, from 1 to nz.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE

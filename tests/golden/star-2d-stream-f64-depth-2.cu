@@ -10,7 +10,7 @@
 //   fourth: grid (ceil(ny / chunk) * ceil((1 + ceil((nx - 64) / 56)) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 //   fourth_single: grid (ceil(ny / chunk) * ceil((1 + ceil((nx - 64) / 60)) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 // For grids of ny at least 10, nx at least 64 and a multiple of 2.
-// `chunk` is the number of rows that a block marches over, any from 1 up.
+// `chunk` is the number of rows that a block marches over, from 1 to ny.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE
