@@ -43,6 +43,9 @@ pub struct Marching {
     pub periodic: Vec<bool>,
     /// Fewest cells of the grid along each axis.
     pub least: Vec<usize>,
+    /// Cells by which rows are longer than a span, at least, if they are. Where nothing overlaps, the last span is moved inward
+    /// over the first; what each reads beside it must not lie beyond the face of the other.
+    pub longer: usize,
     /// Cells of a row that rows have to be a multiple of.
     pub multiple: usize,
     /// Blocks that a multiprocessor holds at a time, and multiprocessors of the device.
@@ -95,10 +98,15 @@ impl Marching {
     pub fn serves(&self, extents: &[usize]) -> bool {
         let extents = &rows_of(extents)[..];
         let large = extents.iter().zip(&self.least).all(|(n, least)| n >= least);
-        let aligned = extents
-            .last()
-            .is_some_and(|n| n.is_multiple_of(self.multiple));
-        extents.len() == self.least.len() && large && aligned
+        let rows = extents.last();
+        let fit = |&n: &usize| n.is_multiple_of(self.multiple) && n >= self.least_row(n);
+        extents.len() == self.least.len() && large && rows.is_some_and(fit)
+    }
+
+    /// Fewest cells of a row that is not shorter than `n`.
+    pub(super) fn least_row(&self, n: usize) -> usize {
+        let span = self.span();
+        if n > span { span + self.longer } else { span }
     }
 
     /// Blocks that stand beside each other across the axes but the slowest, on a grid of these extents.

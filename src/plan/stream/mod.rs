@@ -122,6 +122,7 @@ pub(super) fn kernel(
             .map(|axis| stencil.boundary()[axis].is_periodic())
             .collect(),
         least: Vec::new(),
+        longer: 0,
         multiple: 1,
         resident: 1,
         multiprocessors: device.multiprocessors as usize,
@@ -136,6 +137,7 @@ pub(super) fn kernel(
         Lack::check(Resource::Grid(axis), least, n)?;
     }
     let (nx, size) = (stencil.extents()[rank - 1], stencil.dtype().size());
+    Lack::check(Resource::Grid(Axis::X), marching.least_row(nx), nx)?;
     marching.copy_bytes = match granule(nx, size, knobs.cells) {
         // The hardware has no asynchronous copies of so few bytes.
         2 => size,
@@ -240,6 +242,7 @@ fn once(stencil: &Stencil, marching: &mut Marching, depth: usize) -> Result<(), 
     let beside = even(stencil, 0, rank - 1).radius();
     Lack::check(Resource::CellsOfThread, beside, marching.cells)?;
     marching.overlap = vec![Reach::default(); rank - 1];
+    marching.longer = beside;
     let total = reach[0].lo + reach[0].hi;
     let chunk = marching
         .chunk

@@ -37,6 +37,7 @@ fn divided() -> impl Strategy<Value = (Marching, Vec<usize>)> {
                 overlap: Vec::new(),
                 periodic: vec![periodic; rank - 1],
                 least: vec![1; rank],
+                longer: 0,
                 multiple: 1,
                 resident,
                 multiprocessors,
