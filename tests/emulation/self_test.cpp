@@ -81,6 +81,14 @@ template <bool BARRIER> void reverse_twice(const float* in, float* out) {
   out[thread()] = first + shared()[N - 1 - thread()];
 }
 
+// A shuffle is no barrier for other warps.
+template <bool BARRIER> void reverse_after_shuffle(const float* in, float* out) {
+  shared()[thread()] = __shfl_sync(~0u, in[thread()], thread() % 32);
+  const float first = __shfl_sync(~0u, shared()[thread()], thread() % 32) - in[thread()];
+  if (BARRIER) __syncthreads();
+  out[thread()] = first + shared()[N - 1 - thread()];
+}
+
 void exits_before_barrier(const float* in, float* out) {
   out[thread()] = in[thread()];
   if (thread() == 5) return;
@@ -263,6 +271,8 @@ int main() {
   play("no barrier", reverse<false>, reversed);
   play("barrier before overwriting", reverse_twice<true>, reversed_twice);
   play("no barrier before overwriting", reverse_twice<false>, reversed_twice);
+  play("barrier after a shuffle", reverse_after_shuffle<true>, reversed);
+  play("no barrier after a shuffle", reverse_after_shuffle<false>, reversed);
   play("exit before a barrier", exits_before_barrier, input);
   play("different barriers", different_barriers, input);
   play("barrier against shuffle", barrier_against_shuffle, input);

@@ -47,6 +47,7 @@ fn kernels_that_are_right_pass() {
     expect(&[
         ("barrier", ["right"; 2]),
         ("barrier before overwriting", ["right"; 2]),
+        ("barrier after a shuffle", ["right"; 2]),
         ("shuffles", ["right"; 2]),
         ("shuffles in segments", ["right"; 2]),
         ("half a warp each", ["right"; 2]),
@@ -64,6 +65,7 @@ fn missing_barriers_give_wrong_values() {
     expect(&[
         ("no barrier", ["wrong"; 2]),
         ("no barrier before overwriting", ["wrong"; 2]),
+        ("no barrier after a shuffle", ["wrong"; 2]),
         ("no syncwarp", ["wrong"; 2]),
         ("stream without barriers", ["wrong"; 2]),
         ("stream in place without the second barrier", ["wrong"; 2]),

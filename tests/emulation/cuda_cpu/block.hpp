@@ -1,9 +1,10 @@
 // One block at a time: its threads as fibers, and what they do together.
 //
-// A thread runs until it needs others: at a barrier, at a shuffle or another operation of its warp, or at its end. Only
-// when no thread can run any further are waiting ones let go, so a thread gets as far ahead of the others as CUDA allows,
-// and what is read without a barrier is not there yet. Where nobody can be let go, the block has a fault:
-// a deadlock, or threads at different barriers. CUDA would hang or do anything; here it is told.
+// A thread runs until it needs others: at a barrier, at a shuffle or another operation of its warp, or at its end. Lanes
+// that wait for their warp are let go when none of them can run any further, and warps run one after the other, each to the
+// next barrier; so threads and warps get as far ahead of the others as CUDA allows, and what is read without a barrier is not
+// there yet. Where nobody can be let go, the block has a fault: a deadlock, or threads at different barriers. CUDA would hang
+// or do anything; here it is told.
 #pragma once
 
 #include <deque>
@@ -118,7 +119,7 @@ inline bool release_warp(std::size_t first) {
   return true;
 }
 
-/// Lets waiting threads go once none can run. Notes a fault if that cannot be.
+/// Lets threads at a barrier go once no warp can run. Notes a fault if that cannot be.
 inline void release() {
   std::size_t done = 0, at_barrier = 0, waiting = 0;
   for (std::size_t i = 0; i < thread_count; i++) {
@@ -126,10 +127,6 @@ inline void release() {
     at_barrier += threads[i].state == State::AtBarrier;
     if (threads[i].state == State::AtBarrier) waiting = i;
   }
-  bool any = false;
-  for (std::size_t i = 0; i < thread_count && fault.empty(); i++)
-    if (threads[i].state == State::AtWarp) any = release_warp(i) || any;
-  if (any || !fault.empty()) return;
   if (at_barrier + done < thread_count) {
     note_fault("deadlock: %zu threads wait at a barrier (line %d) and %zu for their warp", at_barrier,
                threads[waiting].line, thread_count - at_barrier - done);
@@ -145,6 +142,23 @@ inline void release() {
   }
 }
 
+/// Runs the warp whose first thread is `start` until its threads wait at a barrier, or are done, or cannot be let go.
+inline void run_warp(std::size_t start) {
+  const std::size_t lanes = thread_count - start < WARP ? thread_count - start : WARP;
+  for (bool any = true; any && fault.empty();) {
+    for (std::size_t i = 0; i < lanes && fault.empty(); i++) {
+      current = start + (mode.descending ? lanes - 1 - i : i);
+      Thread& t = threads[current];
+      if (t.state != State::Ready) continue;
+      threadIdx = t.index;
+      t.fiber.resume();
+    }
+    any = false;
+    for (std::size_t i = start; i < start + lanes && fault.empty(); i++)
+      if (threads[i].state == State::AtWarp) any = release_warp(i) || any;
+  }
+}
+
 /// Runs the block `blockIdx`; stops at the first fault.
 inline void run_block() {
   thread_count = std::size_t(blockDim.x) * blockDim.y * blockDim.z;
@@ -156,17 +170,11 @@ inline void run_block() {
     t.groups.clear();
     t.open.clear();
   }
+  const std::size_t warps = (thread_count + WARP - 1) / WARP;
   for (bool all_done = false; !all_done && fault.empty();) {
+    for (std::size_t w = 0; w < warps && fault.empty(); w++) run_warp((mode.descending ? warps - 1 - w : w) * WARP);
     all_done = true;
-    for (std::size_t i = 0; i < thread_count && fault.empty(); i++) {
-      current = mode.descending ? thread_count - 1 - i : i;
-      Thread& t = threads[current];
-      if (t.state == State::Ready) {
-        threadIdx = t.index;
-        t.fiber.resume();
-      }
-      all_done = all_done && t.state == State::Done;
-    }
+    for (std::size_t i = 0; i < thread_count; i++) all_done = all_done && threads[i].state == State::Done;
     if (!all_done && fault.empty()) release();
   }
   if (!fault.empty())
