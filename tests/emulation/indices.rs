@@ -1,11 +1,13 @@
 //! Grids that need other indices or other numbers of blocks than small ones do.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use stencilgen::DType;
 
 use super::case::Case;
 use super::draw::random::Random;
-use super::draw::{Drawn, inputs, schedules};
+use super::draw::{Drawn, inputs, schedules, streams};
 use super::{compiler, session};
 
 #[test]
@@ -72,4 +74,28 @@ fn indices_of_64_bits_agree_with_the_reference() {
         }
     }
     session::check("indices", &cases);
+}
+
+/// Marching through a ring and straight from memory, near all faces and over the seams of periodic axes.
+#[test]
+fn streams_with_indices_of_64_bits_agree_with_the_reference() {
+    if !compiler::is_there() {
+        return;
+    }
+    let mut cases = Vec::new();
+    for drawn in streams::every_face().into_iter().step_by(11) {
+        let case = Case::with_indices(drawn, Some(64)).expect("a plan");
+        assert!(case.source.text.contains("typedef long long index_t;"));
+        cases.push(case);
+    }
+    let ranks_and_ways: BTreeSet<(usize, bool)> = cases
+        .iter()
+        .map(|case| (case.stencil.rank(), case.plan.is_once()))
+        .collect();
+    assert_eq!(
+        ranks_and_ways.len(),
+        4,
+        "of 2D and 3D, with and without a ring"
+    );
+    session::check("stream_indices", &cases);
 }

@@ -29,6 +29,7 @@ mod run_time;
 mod self_test;
 mod session;
 mod stored;
+mod streamed;
 
 use std::collections::BTreeSet;
 

@@ -10,9 +10,8 @@ use super::{compiler, session};
 
 /// A case, run directly unless it says otherwise, of which each `from` in the text is now `to`.
 fn planted(choices: &Value, from: &str, to: &str) -> Case {
-    let grid = [11, 13];
     let mut spec = json!({
-        "grid": grid,
+        "grid": [11, 13],
         "stencil": {"shape": "star", "radius": 1, "center": 0.5, "arms": [0.1]},
         "boundary": "reflect",
         "steps": 2,
@@ -22,6 +21,7 @@ fn planted(choices: &Value, from: &str, to: &str) -> Case {
         spec[key] = value.clone();
     }
     let dtype = spec["dtype"].as_str().and_then(DType::from_name);
+    let grid: Vec<usize> = serde_json::from_value(spec["grid"].clone()).expect("extents");
     let input = inputs::usual(&grid, dtype.expect("a type"), &mut Random::new(14));
     let mut case = Case::new(Drawn::new(to, &spec, input)).expect("a plan");
     assert!(case.source.text.contains(from), "{from}: {choices}");
@@ -38,6 +38,13 @@ fn faults_planted_in_texts_are_found() {
     let tiled = |dtype: &str| {
         let schedule = json!({"strategy": "tiled", "tile": [3, 4], "temporal_depth": 2});
         json!({"dtype": dtype, "schedule": schedule})
+    };
+    let streamed = |dtype: &str| {
+        let schedule = json!({"strategy": "stream", "threads": 96, "rows_per_thread": 2, "cells_per_thread": 1,
+            "prefetch_depth": 3, "temporal_depth": 2});
+        let arms = json!([[0.1], [0.2], [0.15]]);
+        json!({"dtype": dtype, "schedule": schedule, "grid": [8, 6, 33],
+            "stencil": {"shape": "star", "radius": 1, "center": 0.4, "arms": arms}})
     };
     let separable = json!({"shape": "separable", "weights": [[0.5, 0.5], [0.25, 0.75]]});
     let passes = json!({"dtype": "u8", "stencil": separable});
@@ -130,6 +137,14 @@ fn faults_planted_in_texts_are_found() {
             "failures",
         ),
         (complex, "offset.im +=", "offset.im -=", "failures"),
+        (
+            streamed("f32"),
+            "sg_cp_async_wait<",
+            "sg_cp_async_wait<1 + ",
+            "from poison",
+        ),
+        (streamed("f16"), "__syncthreads();", "", "other values"),
+        (streamed("f16"), "= settled(", "= (", "failures"),
         (run_time, "W[2]", "W[1]", "failures"),
         (ignore_nan, "v.sum / v.weight", "v.sum", "failures"),
     ];

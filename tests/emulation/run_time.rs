@@ -57,11 +57,15 @@ fn weights_set_at_run_time_give_what_literal_ones_give_bit_for_bit() {
     kinds.push((DType::C64, false, complex_stencils()));
     kinds.push((DType::C128, false, complex_stencils()));
     let random = &mut Random::new(10);
-    let ways = [Way::new(Strategy::Direct, 1), Way::new(Strategy::Tiled, 2)];
+    let ways = [
+        Way::new(Strategy::Direct, 1),
+        Way::new(Strategy::Tiled, 2),
+        Way::new(Strategy::Stream, 2),
+    ];
     let mut cases = Vec::new();
     for (i, (dtype, ignore_nan, stencils)) in kinds.into_iter().enumerate() {
-        let grid = vec![12, 19];
-        let mut input = inputs::values(12 * 19, dtype, Magnitude::Usual, random);
+        let grid = vec![12, 35];
+        let mut input = inputs::values(12 * 35, dtype, Magnitude::Usual, random);
         if ignore_nan {
             inputs::sprinkle_nan(&mut input, random);
         }
@@ -79,7 +83,7 @@ fn weights_set_at_run_time_give_what_literal_ones_give_bit_for_bit() {
                 });
                 let origin = format!("weights at run time: {run_time}");
                 let drawn = Drawn::new(origin, &spec, input.clone());
-                cases.push(Case::new(drawn.scheduled(ways[i % 2])).expect("a plan"));
+                cases.push(Case::new(drawn.scheduled(ways[i % 3])).expect("a plan"));
             }
         }
     }

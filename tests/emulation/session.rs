@@ -15,7 +15,7 @@ use super::{compiler, program};
 /// What a case gave, or its fault.
 type Outcome = Result<Output, String>;
 
-/// Cases of one program.
+/// Most cases of one program.
 const CASES_A_PROGRAM: usize = 25;
 /// Failures that are told in full.
 const TOLD: usize = 10;
@@ -61,10 +61,15 @@ pub fn outcomes(test: &str, cases: &[Case]) -> Vec<Result<Output, String>> {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let started = std::time::Instant::now();
     let directory = compiler::directory(test);
-    let programs: Vec<&[Case]> = cases.chunks(CASES_A_PROGRAM).collect();
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // As many programs for each worker, of as many cases.
+    let programs = cases.len().div_ceil(CASES_A_PROGRAM);
+    let a_program = cases
+        .len()
+        .div_ceil(programs.next_multiple_of(workers).max(1));
+    let programs: Vec<&[Case]> = cases.chunks(a_program.max(1)).collect();
     let next = AtomicUsize::new(0);
     let ran: Mutex<Vec<(usize, Vec<Outcome>)>> = Mutex::default();
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
         for _ in 0..workers.min(programs.len()) {
             scope.spawn(|| {

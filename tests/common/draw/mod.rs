@@ -8,10 +8,10 @@ pub mod inputs;
 pub mod random;
 pub mod schedules;
 pub mod shapes;
+pub mod streams;
 pub mod weights;
 
 use serde_json::{Value, json};
-use stencilgen::plan::{Device, Plan};
 use stencilgen::{Array, DType, Spec, Stencil};
 
 use boundaries::Faces;
@@ -140,40 +140,34 @@ impl Iterator for Draw {
                 return Some(drawn);
             }
             // What it does not compute says nothing.
-            let Ok(stencil) = Stencil::new(&drawn.spec) else {
+            if Stencil::new(&drawn.spec).is_err() {
                 return Some(drawn);
-            };
-            if let Ok(plan) = Plan::new(&stencil, &Device::assumed()) {
-                // Chunks, spans and rings of all lengths, where they can be.
-                let random = &mut self.random;
-                let mut other = drawn.spec.clone();
-                let schedule = &mut other.schedule;
+            }
+            // Chunks, spans and rings of all lengths, where they can be.
+            let random = &mut self.random;
+            let mut other = drawn.spec.clone();
+            let chunk = random.pick(&[2, 3, 5, 8, 13, 100]);
+            let schedule = &mut other.schedule;
+            if drawn.input.shape().len() == 1 {
+                schedule.cells_per_thread = Some(random.pick(&[1, 2, 4, 8, 16, 32]));
+            } else {
                 schedule.cells_per_thread = Some(random.pick(&[1, 2, 4, 8]));
                 schedule.prefetch_depth = Some(random.pick(&[1, 2, 3, 6]));
-                drawn.spec = if_planned(other).unwrap_or(drawn.spec);
-                if plan.tile.len() > 1 {
-                    let mut chunked = drawn.spec.clone();
-                    let chunk = random.pick(&[2, 3, 5, 8, 13, 100]);
-                    let mut tile = plan_of(&chunked).map_or(plan.tile, |plan| plan.tile);
-                    tile[0] = chunk.min(stencil.extents()[0]);
-                    chunked.schedule.tile = Some(tile);
-                    drawn.spec = if_planned(chunked).unwrap_or(drawn.spec);
-                }
+            }
+            let specs = [other, drawn.spec.clone()].into_iter();
+            let planned =
+                specs.filter_map(|spec| streams::in_chunks(&spec, chunk).or(if_planned(spec)));
+            if let Some(spec) = planned.into_iter().next() {
+                drawn.spec = spec;
                 return Some(drawn);
             }
         }
     }
 }
 
-/// The plan of a spec for a card, if there is one.
-fn plan_of(spec: &Spec) -> Option<Plan> {
-    let stencil = Stencil::new(spec).ok()?;
-    Plan::new(&stencil, &Device::assumed()).ok()
-}
-
 /// The spec, if it can be planned.
 fn if_planned(spec: Spec) -> Option<Spec> {
-    plan_of(&spec).is_some().then_some(spec)
+    streams::plan_of(&spec).is_some().then_some(spec)
 }
 
 impl Draw {
@@ -239,10 +233,11 @@ impl Draw {
         if self.streaming {
             spec.schedule.cells_per_thread = Some(random.pick(&[1, 1, 2]));
             spec.schedule.rows_per_thread = Some(random.pick(&[1, 2, 3])).filter(|_| rank == 3);
-            spec.schedule.prefetch_depth = Some(match way.depth() {
+            let prefetch = match way.depth() {
                 1 => random.pick(&[1, 1, 2, 3]),
                 _ => random.pick(&[2, 3, 4]),
-            });
+            };
+            spec.schedule.prefetch_depth = Some(prefetch).filter(|_| rank > 1);
             spec.schedule.threads = Some(random.pick(&[32, 64]));
         }
         if way.is_tiled() && random.below(3) == 0 {
