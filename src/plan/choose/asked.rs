@@ -26,7 +26,7 @@ pub(super) fn asked(stencil: &Stencil, device: &Device) -> Result<(), SpecError>
             return Err(SpecError::new(
                 "schedule.temporal_depth",
                 format!("found {depth}"),
-                "\"direct\" makes one step a launch: its largest depth is 1; \"tiled\" goes deeper",
+                "\"direct\" makes one step a launch: its largest depth is 1; \"stream\" and \"tiled\" go deeper",
             ));
         }
         if schedule.threads.is_some() {
