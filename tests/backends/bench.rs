@@ -11,7 +11,7 @@ fn cases_of_the_benchmark_agree_on_a_gpu_with_every_strategy_and_are_timed() {
     let Some((compiler, _directory)) = gpu() else {
         return;
     };
-    for strategy in ["auto", "direct", "tiled"] {
+    for strategy in ["auto", "direct", "tiled", "stream"] {
         let bench = Bench {
             compiler: compiler.clone(),
             only: ["star2d1r", "gaussian17", "star3d2r"]

@@ -61,11 +61,23 @@ fn run(compiler: &Compiler, case: &Case) -> Result<(), String> {
 
 /// Runs every case with a schedule. A tile that cannot hold the halo must be refused as such; told are how many were.
 fn on_gpu(strategy: Strategy, depth: Option<usize>, side: Option<usize>) {
+    let mut all = cases();
+    all.extend(typed_cases());
+    let few = all.len() / 10;
+    cases_on_gpu(all, strategy, depth, side, few);
+}
+
+/// The same for some cases, of which so many may be refused.
+fn cases_on_gpu(
+    mut all: Vec<Case>,
+    strategy: Strategy,
+    depth: Option<usize>,
+    side: Option<usize>,
+    few: usize,
+) {
     let Some((compiler, _directory)) = gpu() else {
         return;
     };
-    let mut all = cases();
-    all.extend(typed_cases());
     for case in &mut all {
         let rank = case.spec.grid.as_ref().expect("a grid").len();
         case.spec.schedule.strategy = strategy;
@@ -81,10 +93,10 @@ fn on_gpu(strategy: Strategy, depth: Option<usize>, side: Option<usize>) {
         .collect();
     let refused = outcomes.iter().filter(|o| **o == Ok(false)).count();
     println!(
-        "{strategy:?}, depth {depth:?}, tile {side:?}: {} ran, {refused} do not fit shared memory",
+        "{strategy:?}, depth {depth:?}, tile {side:?}: {} ran, {refused} cannot be planned",
         all.len() - refused
     );
-    assert!(refused < all.len() / 10, "{refused} cases were refused");
+    assert!(refused <= few, "{refused} cases were refused");
     assert_none(outcomes.into_iter().filter_map(Result::err).collect());
 }
 
@@ -105,5 +117,22 @@ fn the_gpu_agrees_with_every_case_when_tiled() {
         for side in [None, Some(4), Some(8)] {
             on_gpu(Strategy::Tiled, Some(depth), side);
         }
+    }
+}
+
+/// Those with rows that are at least as long as a warp. Some reach too far for several steps.
+#[test]
+fn the_gpu_agrees_with_every_wide_case_when_streamed() {
+    for depth in 1..=3 {
+        let wide = cases().into_iter().chain(typed_cases());
+        let wide: Vec<Case> = wide
+            .filter(|case| {
+                let grid = case.spec.grid.as_ref().expect("a grid");
+                grid.last().is_some_and(|&n| n >= 32)
+            })
+            .collect();
+        assert!(wide.len() > 40, "{}", wide.len());
+        let few = wide.len() / 5;
+        cases_on_gpu(wide, Strategy::Stream, Some(depth), None, few);
     }
 }

@@ -8,7 +8,7 @@ use stencilgen::cuda::CudaError;
 use stencilgen::half::{bf16, f16};
 use stencilgen::{Array, Backend, Compiler, DType, Data, Error, Stencil, reference};
 
-use crate::draw::{Draw, Drawn, cells, corners, inputs};
+use crate::draw::{Draw, Drawn, cells, corners, inputs, streams};
 use crate::gpu::gpu;
 
 /// What a run gives, or `None` if it fails with a value that its type does not hold.
@@ -72,6 +72,9 @@ fn all_corners() -> Vec<Drawn> {
     drawn.extend(corners::not_finite());
     drawn.extend(corners::ignoring_nan());
     drawn.extend(corners::kept());
+    drawn.extend(streams::every_face());
+    drawn.extend(streams::rings());
+    drawn.extend(streams::kept());
     drawn
 }
 
@@ -99,7 +102,8 @@ fn the_gpu_keeps_the_bits_of_cells_at_fixed_faces() {
     let Some((compiler, _directory)) = gpu() else {
         return;
     };
-    let changed = corners::kept().into_iter().filter_map(|drawn| {
+    let kept = corners::kept().into_iter().chain(streams::kept());
+    let changed = kept.filter_map(|drawn| {
         let output = run(&compiler, &drawn).unwrap_or_else(|e| panic!("{:?}: {e}", drawn.spec));
         let bytes = cells::bytes(&output.expect("nothing can overflow"));
         let cell = corners::not_kept(&drawn, &bytes)?;
@@ -107,6 +111,35 @@ fn the_gpu_keeps_the_bits_of_cells_at_fixed_faces() {
     });
     let changed: Vec<String> = changed.collect();
     assert!(changed.is_empty(), "{}", changed.join("\n"));
+}
+
+/// In each way to march that does a sum in the same order, by the same compiler.
+#[test]
+fn the_gpu_makes_streamed_steps_together_as_one_by_one_bit_for_bit() {
+    let Some((compiler, _directory)) = gpu() else {
+        return;
+    };
+    let faults: Vec<String> = streams::steps()
+        .into_iter()
+        .flat_map(|same| {
+            let outputs: Vec<Vec<u8>> = same
+                .iter()
+                .map(|drawn| {
+                    let output = run(&compiler, drawn);
+                    let output = output.unwrap_or_else(|e| panic!("{:?}: {e}", drawn.spec));
+                    cells::bytes(&output.expect("nothing can overflow"))
+                })
+                .collect();
+            let differs = |(i, drawn): (usize, &Drawn)| {
+                (outputs[i] != outputs[0]).then(|| format!("{} {:?}", drawn.origin, drawn.spec))
+            };
+            same.iter()
+                .enumerate()
+                .filter_map(differs)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// Stores every number of 16 bits as f32, and f32 and f64 about all of them as numbers of 16 bits.

@@ -42,6 +42,14 @@ const SPEC: &str = r#"{
     "schedule": {"strategy": "tiled", "tile": [16, 24], "temporal_depth": 4}
 }"#;
 
+/// The same marching, with an argument more than others have.
+const STREAM: &str = r#"{
+    "grid": [61, 83], "steps": 11, "initial": {"kind": "noise"},
+    "stencil": {"shape": "star", "radius": 1, "center": 0.6, "arms": [0.1]},
+    "boundary": ["periodic", {"lo": {"dirichlet": 1.0}, "hi": "fixed"}],
+    "schedule": {"strategy": "stream", "temporal_depth": 4}
+}"#;
+
 /// Separable, run as passes that need an array between.
 const CHAIN: &str = r#"{
     "grid": [40, 50], "steps": 3, "initial": {"kind": "noise"},
@@ -71,7 +79,7 @@ fn fields_of_the_caller_advance_on_a_stream_of_the_caller() {
     let Some((compiler, _directory)) = gpu() else {
         return;
     };
-    for text in [SPEC, CHAIN] {
+    for text in [SPEC, STREAM, CHAIN] {
         let spec = Spec::from_json(text).expect("a spec");
         let compiled = compiler.compile(&spec).expect("it compiles");
         let program = &compiled.cuda().expect("a GPU").program;
@@ -95,7 +103,7 @@ fn applying_leaves_the_input_as_it_is_and_fills_the_output_in_place() {
     let Some((compiler, _directory)) = gpu() else {
         return;
     };
-    for text in [SPEC, CHAIN] {
+    for text in [SPEC, STREAM, CHAIN] {
         let spec = Spec::from_json(text).expect("a spec");
         let compiled = compiler.compile(&spec).expect("it compiles");
         let program = &compiled.cuda().expect("a GPU").program;

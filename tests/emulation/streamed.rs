@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-use stencilgen::DType;
 use stencilgen::plan::Marching;
 
 use super::case::Case;
-use super::draw::inputs;
-use super::draw::random::Random;
 use super::draw::schedules::Way;
-use super::draw::streams::{self, March};
-use super::draw::{Drawn, cells, corners};
+use super::draw::streams;
+use super::draw::{cells, corners};
 use super::{common, compiler, conformance, planned, session};
 
 fn marching(case: &Case) -> &Marching {
@@ -71,116 +67,19 @@ fn cells_at_fixed_faces_keep_their_bits_while_others_are_streamed() {
     }
 }
 
-/// Grids, stencils and boundaries of all ways to scatter; each with the march of its deepest kernel, and whether a step
-/// straight from memory adds in the same order: it takes rows beyond a face where they lie, not when those arrive that they
-/// follow.
-fn steps() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
-    let march = |cells, rows, warps| March {
-        depth: 4,
-        prefetch: 3,
-        cells,
-        rows,
-        warps,
-    };
-    let star =
-        |rank| json!({"shape": "star", "radius": 1, "center": 0.3, "arms": vec![[0.1]; rank]});
-    vec![
-        (
-            vec![19, 70],
-            star(2),
-            json!([{"lo": "fixed", "hi": {"dirichlet": 2}}, "reflect"]),
-            march(2, 1, 2),
-            true,
-        ),
-        (
-            vec![11, 13, 70],
-            star(3),
-            json!([{"lo": {"constant": 3}, "hi": "fixed"}, "reflect", {"lo": "fixed", "hi": {"neumann": 0.7}}]),
-            march(2, 3, 4),
-            true,
-        ),
-        (
-            vec![23, 75],
-            json!({"shape": "points", "points": [
-                {"offset": [-2, 1], "weight": 0.35}, {"offset": [0, -2], "weight": 0.4}, {"offset": [1, 0], "weight": -0.3},
-            ]}),
-            json!([{"lo": {"neumann": 0.5}, "hi": "mirror"}, "periodic"]),
-            march(1, 1, 1),
-            false,
-        ),
-        (
-            vec![11, 15, 66],
-            json!({"shape": "box", "weights": [
-                [[0.1, 0.02], [0.03, -0.04]], [[0.05, 0.06], [0.3, 0.2]], [[-0.1, 0.09], [0.08, 0.07]]]}),
-            json!(["periodic", {"lo": "mirror", "hi": "zero"}, "replicate"]),
-            march(2, 2, 7),
-            true,
-        ),
-        (
-            vec![21, 66],
-            json!({"shape": "separable", "weights": [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1]]}),
-            json!(["replicate", {"lo": "zero", "hi": "reflect"}]),
-            march(2, 1, 1),
-            false,
-        ),
-        (
-            vec![10, 16, 67],
-            json!({"shape": "points", "points": [
-                {"offset": [-1, 0, 0], "weight": 0.35}, {"offset": [1, 1, -1], "weight": 0.4}, {"offset": [0, -1, 2], "weight": -0.3},
-            ]}),
-            json!(["reflect", "periodic", "mirror"]),
-            march(2, 3, 5),
-            true,
-        ),
-    ]
-}
-
 #[test]
 fn steps_made_together_are_single_steps_bit_for_bit() {
     if !compiler::is_there() {
         return;
     }
-    let kinds = [
-        json!({"dtype": "f32"}),
-        json!({"dtype": "f32", "ignore_nan": true}),
-        json!({"dtype": "f16"}),
-        json!({"dtype": "c64"}),
-        json!({"dtype": "u8"}),
-        json!({"dtype": "bf16"}),
-    ];
-    let random = &mut Random::new(34);
-    let mut cases = Vec::new();
-    let mut ways = Vec::new();
-    for ((grid, stencil, boundary, march, as_once), kind) in steps().into_iter().zip(kinds) {
-        let dtype = DType::from_name(kind["dtype"].as_str().expect("a name")).expect("a type");
-        let mut input = inputs::usual(&grid, dtype, random);
-        if kind["ignore_nan"] == true {
-            let mut values = input.to_complex();
-            inputs::sprinkle_nan(&mut values, random);
-            input = inputs::array(grid.clone(), dtype, values);
-        }
-        let single = March { depth: 1, ..march };
-        let mut marches: Vec<March> = (1..=4).map(|depth| March { depth, ..march }).collect();
-        marches.extend(as_once.then(|| single.once()));
-        ways.push(marches.len());
-        for march in marches {
-            let mut spec = json!({
-                // Four, two, one of three with a single one, and one sweep of all.
-                "grid": grid, "stencil": stencil, "boundary": boundary, "steps": 4,
-                "schedule": march.schedule(grid.len()),
-            });
-            for (key, value) in kind.as_object().expect("an object") {
-                spec[key] = value.clone();
-            }
-            let mut drawn = Drawn::new(format!("{march:?}"), &spec, input.clone());
-            drawn.spec =
-                streams::in_chunks(&drawn.spec, 6).unwrap_or_else(|| panic!("no plan for {spec}"));
-            let case = Case::new(drawn).expect("a plan");
-            let [fused, single, _] = case.plan.sweeps(4, true).map(|sweeps| sweeps.repeats);
-            let depth = march.depth as u64;
-            assert_eq!((fused, single), (4 / depth, 4 % depth));
-            cases.push(case);
-        }
+    let groups = streams::steps();
+    let ways: Vec<usize> = groups.iter().map(Vec::len).collect();
+    let cases = planned(groups.into_iter().flatten().collect());
+    for case in &cases {
+        // Four, two, one of three with a single one, and one sweep of all.
+        let [fused, single, _] = case.plan.sweeps(4, true).map(|sweeps| sweeps.repeats);
+        let depth = case.plan.temporal_depth as u64;
+        assert_eq!((fused, single), (4 / depth, 4 % depth));
     }
     let outputs = session::check("stream_steps", &cases);
     let (mut cases, mut outputs) = (cases.as_slice(), outputs.as_slice());

@@ -270,3 +270,103 @@ pub fn kept() -> Vec<Drawn> {
     }
     all
 }
+
+/// Grids, stencils and boundaries of all ways to scatter; each with the march of its deepest kernel, and whether a step
+/// straight from memory adds in the same order: it takes rows beyond a face where they lie, not when those arrive that they
+/// follow.
+fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
+    let march = |cells, rows, warps| March {
+        depth: 4,
+        prefetch: 3,
+        cells,
+        rows,
+        warps,
+    };
+    let star =
+        |rank| json!({"shape": "star", "radius": 1, "center": 0.3, "arms": vec![[0.1]; rank]});
+    vec![
+        (
+            vec![19, 70],
+            star(2),
+            json!([{"lo": "fixed", "hi": {"dirichlet": 2}}, "reflect"]),
+            march(2, 1, 2),
+            true,
+        ),
+        (
+            vec![11, 13, 70],
+            star(3),
+            json!([{"lo": {"constant": 3}, "hi": "fixed"}, "reflect", {"lo": "fixed", "hi": {"neumann": 0.7}}]),
+            march(2, 3, 4),
+            true,
+        ),
+        (
+            vec![23, 75],
+            json!({"shape": "points", "points": [
+                {"offset": [-2, 1], "weight": 0.35}, {"offset": [0, -2], "weight": 0.4}, {"offset": [1, 0], "weight": -0.3},
+            ]}),
+            json!([{"lo": {"neumann": 0.5}, "hi": "mirror"}, "periodic"]),
+            march(1, 1, 1),
+            false,
+        ),
+        (
+            vec![11, 15, 66],
+            json!({"shape": "box", "weights": [
+                [[0.1, 0.02], [0.03, -0.04]], [[0.05, 0.06], [0.3, 0.2]], [[-0.1, 0.09], [0.08, 0.07]]]}),
+            json!(["periodic", {"lo": "mirror", "hi": "zero"}, "replicate"]),
+            march(2, 2, 7),
+            true,
+        ),
+        (
+            vec![21, 66],
+            json!({"shape": "separable", "weights": [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1]]}),
+            json!(["replicate", {"lo": "zero", "hi": "reflect"}]),
+            march(2, 1, 1),
+            false,
+        ),
+        (
+            vec![10, 16, 67],
+            json!({"shape": "points", "points": [
+                {"offset": [-1, 0, 0], "weight": 0.35}, {"offset": [1, 1, -1], "weight": 0.4}, {"offset": [0, -1, 2], "weight": -0.3},
+            ]}),
+            json!(["reflect", "periodic", "mirror"]),
+            march(2, 3, 5),
+            true,
+        ),
+    ]
+}
+
+/// The same four steps made in several ways, which must give the same bits: one by one through a ring, two to four together, and
+/// one by one straight from memory where that adds in the same order.
+pub fn steps() -> Vec<Vec<Drawn>> {
+    let kinds = [
+        json!({"dtype": "f32"}),
+        json!({"dtype": "f32", "ignore_nan": true}),
+        json!({"dtype": "f16"}),
+        json!({"dtype": "c64"}),
+        json!({"dtype": "u8"}),
+        json!({"dtype": "bf16"}),
+    ];
+    let random = &mut Random::new(34);
+    let all = marches().into_iter().zip(&kinds);
+    all.map(|((grid, stencil, boundary, deepest, as_once), kind)| {
+        let mut marches: Vec<March> = (1..=deepest.depth)
+            .map(|depth| March { depth, ..deepest })
+            .collect();
+        marches.extend(as_once.then(|| deepest.once()));
+        let mut same: Vec<Drawn> = marches
+            .into_iter()
+            .map(|march| {
+                let spec = json!({
+                    "grid": grid, "stencil": stencil, "boundary": boundary, "steps": deepest.depth,
+                    "schedule": march.schedule(grid.len()),
+                });
+                drawn(&format!("{march:?}"), spec, kind, 6, random)
+            })
+            .collect();
+        let input = same[0].input.clone();
+        same.iter_mut()
+            .for_each(|drawn| drawn.input = input.clone());
+        same
+    })
+    .collect()
+}
