@@ -196,3 +196,12 @@ fn a_large_sample_of_all_specs_agrees_with_the_reference() {
         check_sample("large_sample", &sample(3000, 7));
     }
 }
+
+#[test]
+#[ignore = "takes minutes; run it by name before a release and after changes to templates"]
+fn a_large_sample_of_what_marches_agrees_with_the_reference() {
+    if compiler::is_there() {
+        let drawn: Vec<Drawn> = Draw::streaming(8, &[1, 2, 2, 3, 3]).take(2000).collect();
+        check_sample("large_stream", &planned(drawn));
+    }
+}
