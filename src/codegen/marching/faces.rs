@@ -127,34 +127,23 @@ pub(super) fn value_beyond(
 
 /// Conditions under which the row `r` of a lane keeps its value, because a tap would pass a fixed face across rows.
 pub(super) fn kept_rows(stencil: &Stencil, update: usize) -> Vec<String> {
-    let reach = stencil.updates()[update].reach[1];
-    let [lo, hi] = stencil.boundary()[1].faces();
-    let sides = [
-        (lo, reach.lo, "top + r"),
-        (hi, reach.hi, "bottom + R - 1 - r"),
-    ];
-    let fixed = sides
-        .into_iter()
-        .filter(|(face, reach, _)| face.source == Source::Unread && *reach > 0);
-    fixed
-        .map(|(_, reach, place)| format!("{place} < {reach}"))
-        .collect()
+    kept(stencil, update, 1, ["top + r", "bottom + R - 1 - r"])
 }
 
 /// Conditions under which the cell `k` of a lane keeps its value, because a tap would pass a fixed face along the row.
 pub(super) fn kept_in_row(stencil: &Stencil, update: usize) -> Vec<String> {
     let x = stencil.rank() - 1;
-    let reach = stencil.updates()[update].reach[x];
-    let [lo, hi] = stencil.boundary()[x].faces();
-    let sides = [
-        (lo, reach.lo, "lo * V + k"),
-        (hi, reach.hi, "hi * V + V - 1 - k"),
-    ];
-    let fixed = sides
-        .into_iter()
-        .filter(|(face, reach, _)| face.source == Source::Unread && *reach > 0);
-    fixed
-        .map(|(_, reach, place)| format!("{place} < {reach}"))
+    kept(stencil, update, x, ["lo * V + k", "hi * V + V - 1 - k"])
+}
+
+/// The same along an axis, from how far inside each face a cell lies.
+fn kept(stencil: &Stencil, update: usize, axis: usize, inside: [&str; 2]) -> Vec<String> {
+    let reach = stencil.updates()[update].reach[axis];
+    let faces = stencil.boundary()[axis].faces().into_iter();
+    let sides = faces.zip([reach.lo, reach.hi]).zip(inside);
+    sides
+        .filter(|((face, reach), _)| face.source == Source::Unread && *reach > 0)
+        .map(|((_, reach), inside)| format!("{inside} < {reach}"))
         .collect()
 }
 
