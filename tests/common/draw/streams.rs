@@ -332,6 +332,13 @@ fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
             march(2, 3, 5),
             true,
         ),
+        (
+            vec![10, 14, 35],
+            json!({"shape": "separable", "weights": [[0.5, 0.4], [0.3, 0.5, 0.2], [0.1, 0.9]]}),
+            json!(["mirror", {"lo": "zero", "hi": "reflect"}, "periodic"]),
+            march(1, 3, 4),
+            false,
+        ),
     ]
 }
 
@@ -345,6 +352,7 @@ pub fn steps() -> Vec<Vec<Drawn>> {
         json!({"dtype": "c64"}),
         json!({"dtype": "u8"}),
         json!({"dtype": "bf16"}),
+        json!({"dtype": "f32"}),
     ];
     let random = &mut Random::new(34);
     let all = marches().into_iter().zip(&kinds);
