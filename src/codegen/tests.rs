@@ -10,7 +10,14 @@ use crate::plan::{Device, Plan};
 use crate::spec::{Spec, Stencil};
 
 /// The templates that are rendered; the others are parts of them.
-const ROOTS: [&str; 2] = ["direct.cu.tera", "tiled.cu.tera"];
+const ROOTS: [&str; 6] = [
+    "direct.cu.tera",
+    "tiled.cu.tera",
+    "stream_1d.cu.tera",
+    "stream_2d.cu.tera",
+    "stream_3d.cu.tera",
+    "stream_once.cu.tera",
+];
 
 /// The context of a spec.
 fn context(spec: &Value) -> Value {
@@ -45,6 +52,25 @@ fn contexts() -> Vec<Value> {
         // Blocks numbered along x alone.
         json!({"grid": [70_000, 4], "stencil": {"preset": "laplacian"},
             "schedule": {"strategy": "direct", "tile": [1, 32]}}),
+        // Those of `stream`: the ways in which planes arrive, faces of every kind, with a ring and without.
+        json!({"grid": [40, 40, 256], "stencil": {"preset": "heat", "dt": 0.1},
+            "boundary": [{"lo": {"dirichlet": 1}, "hi": "reflect"}, {"lo": "fixed", "hi": "mirror"}, {"lo": "fixed", "hi": {"constant": 2}}],
+            "schedule": {"strategy": "stream", "temporal_depth": 2, "resident_blocks": 1, "tile": [10, 28, 120],
+                "threads": 256, "cells_per_thread": 4, "rows_per_thread": 4, "prefetch_depth": 3}}),
+        json!({"grid": [40, 40, 256], "dtype": "f16", "stencil": {"preset": "mean", "size": 3}, "boundary": "periodic",
+            "schedule": {"strategy": "stream", "temporal_depth": 2, "threads": 256, "rows_per_thread": 4}}),
+        json!({"grid": [64, 256], "ignore_nan": true, "stencil": {"shape": "box", "weights": vec![vec![0.25; 3]; 3]},
+            "boundary": [{"lo": "fixed", "hi": {"constant": 1}}, {"lo": {"constant": 3}, "hi": "fixed"}],
+            "schedule": {"strategy": "stream", "temporal_depth": 1, "prefetch_depth": 1}}),
+        json!({"grid": [64, 256], "stencil": {"preset": "laplacian"},
+            "boundary": [{"lo": {"constant": 1}, "hi": "fixed"}, "replicate"],
+            "schedule": {"strategy": "stream", "temporal_depth": 1, "prefetch_depth": 1}}),
+        json!({"grid": [40, 40, 256], "stencil": {"preset": "heat", "dt": 0.1}, "boundary": "mirror",
+            "schedule": {"strategy": "stream", "temporal_depth": 2, "threads": 256, "rows_per_thread": 4}}),
+        json!({"grid": [40, 40, 256], "stencil": {"shape": "box", "weights": vec![vec![vec![0.1; 3]; 3]; 3]},
+            "schedule": {"strategy": "stream", "temporal_depth": 1, "threads": 256, "rows_per_thread": 2}}),
+        json!({"grid": [4097], "dtype": "u8", "stencil": {"preset": "laplacian"}, "boundary": [{"lo": {"constant": 3}, "hi": "fixed"}],
+            "schedule": {"strategy": "stream", "temporal_depth": 4}}),
     ]
     .iter()
     .map(context)
@@ -115,6 +141,45 @@ fn every_field_within_the_context_is_used_by_a_template() {
         .filter(|f| !used.contains(f.as_str()))
         .collect();
     assert!(idle.is_empty(), "no template uses {idle:?}");
+}
+
+/// The same the other way, for `stream`: Tera takes a field that is not there for one that is not set.
+#[test]
+fn templates_of_stream_use_no_field_that_the_context_lacks() {
+    let mut known = BTreeSet::new();
+    for context in contexts() {
+        visit(&context, "", &mut |path, _| {
+            known.insert(path.to_owned());
+        });
+    }
+    let names = [("march", "march"), ("u", "march.updates"), ("k", "kernels")];
+    let stream = TEMPLATES
+        .iter()
+        .filter(|(name, _)| name.starts_with("stream"));
+    let mut compared = 0;
+    for (template, text) in stream {
+        let tags = text
+            .split("{")
+            .skip(1)
+            .filter(|part| part.starts_with(['{', '%']) || part.contains("}}"));
+        for tag in tags {
+            let letter = |c: char| c == '_' || c == '.' || c.is_ascii_alphanumeric();
+            for word in tag.split(|c| !letter(c)) {
+                let Some((name, field)) = word.split_once('.') else {
+                    continue;
+                };
+                let Some((_, path)) = names.iter().find(|(n, _)| *n == name) else {
+                    continue;
+                };
+                assert!(
+                    known.contains(&format!("{path}.{field}")),
+                    "{template} uses {word}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub use kernel::{Elements, Kernel, Launch, Level, SharedLayout};
 use model::Loads;
 pub use model::{Bound, Model};
 pub use stream::Marching;
-pub(crate) use stream::{Arrival, arrival, even, lag, split_offset, streamed, sums};
+pub(crate) use stream::{Arrival, arrival, even, exchanged, lag, split_offset, streamed, sums};
 
 use std::ops::Range;
 

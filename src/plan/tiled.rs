@@ -14,14 +14,13 @@
 //! Threads of a warp lie along the fastest axis; each computes several cells one above the other at a time, so that a
 //! value loaded from shared memory serves all of them. Regions are fitted to whole warps by choosing the tile's width.
 
+use super::device::WARP;
 use super::kernel::{Elements, Kernel, Level, SharedLayout, grown};
 use super::model::MAX_ROWS;
 use crate::spec::{Reach, Stencil};
 
 /// Threads of a block that are tried where the schedule names none.
 pub(super) const THREADS: [usize; 2] = [256, 512];
-/// Lanes along the fastest axis.
-const LANES: usize = 32;
 
 /// The tiles that are tried for a temporal depth: widths are such that the tile with its halo is a multiple of a warp.
 pub(super) fn tiles(stencil: &Stencil, depth: usize) -> Vec<Vec<usize>> {
@@ -40,10 +39,10 @@ pub(super) fn tiles(stencil: &Stencil, depth: usize) -> Vec<Vec<usize>> {
     let mut widths: Vec<usize> = spans
         .iter()
         .filter_map(|span| span.checked_sub(halo))
-        .filter(|&width| width >= LANES / 2)
+        .filter(|&width| width >= WARP / 2)
         .collect();
     if widths.is_empty() {
-        widths.push(LANES);
+        widths.push(WARP);
     }
     slower
         .iter()
@@ -108,7 +107,7 @@ fn block(tile: &[usize], halo: &[Reach], rows: usize, threads: usize) -> [u32; 3
     if rank == 1 {
         return [u32::try_from(threads).unwrap_or(u32::MAX), 1, 1];
     }
-    let x = region[rank - 1].next_power_of_two().min(LANES);
+    let x = region[rank - 1].next_power_of_two().min(WARP);
     let mut left = (threads / x).max(1);
     let groups = tile[rank - 2].div_ceil(rows).next_power_of_two();
     let y = if rank == 2 { left } else { groups.min(left) };
@@ -166,7 +165,7 @@ fn layout(
 fn padding(width: usize, lanes: (usize, usize), size: usize) -> usize {
     let unpadded = wavefronts(lanes, width, size);
     // Beyond a pitch of all banks the pattern repeats.
-    (1..=(width / 4).min(LANES))
+    (1..=(width / 4).min(WARP))
         .map(|pad| (wavefronts(lanes, width + pad, size), pad))
         .min()
         .filter(|&(best, _)| best * 10 < unpadded * 9)
@@ -178,7 +177,7 @@ fn padding(width: usize, lanes: (usize, usize), size: usize) -> usize {
 /// bytes; there are 32 banks of 4.
 fn wavefronts((lanes, rows): (usize, usize), pitch: usize, size: usize) -> usize {
     let banks = 128 / size;
-    (0..LANES)
+    (0..WARP)
         .collect::<Vec<_>>()
         .chunks(banks)
         .map(|group| {

@@ -14,7 +14,7 @@ use self::update::{MarchUpdate, none, update};
 use super::cells::Cells;
 use super::context::NAMES;
 use super::updates::Weights;
-use crate::plan::{Kernel, Marching, even, lag, streamed};
+use crate::plan::{Kernel, Marching, exchanged, lag, streamed};
 use crate::spec::{AxisBoundary, Stencil};
 
 /// The parts of a text that all kernels of a plan share.
@@ -202,14 +202,7 @@ impl MarchKernel {
             up: marching.overlap[0].lo,
             down: marching.overlap[0].hi,
             row_stride: marching.strides()[0],
-            exchanged: match stencil.rank() {
-                3 => (0..count)
-                    .map(|u| even(stencil, u, 1))
-                    .map(|reach| reach.lo + reach.hi)
-                    .max()
-                    .unwrap_or(0),
-                _ => 0,
-            },
+            exchanged: exchanged(stencil),
             chunk: marching.chunk.unwrap_or(0),
             turns: (marching.chunk.unwrap_or(0) + kernel.halo[0].lo + kernel.halo[0].hi)
                 .div_ceil(marching.ahead(stencil)),

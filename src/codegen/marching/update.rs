@@ -12,7 +12,6 @@ use crate::spec::{Reach, Stencil, Tap};
 #[derive(Serialize)]
 pub(in crate::codegen) struct MarchUpdate {
     pub index: usize,
-    pub ends_step: bool,
     pub taps: usize,
     /// How far it reaches along the slowest axis.
     pub lo: usize,
@@ -27,9 +26,7 @@ pub(in crate::codegen) struct MarchUpdate {
     /// Whether planes wait until their edge rows have been exchanged, and whether the sums that they complete do not.
     pub held: bool,
     pub split: bool,
-    /// Which of the sums before a row arrives is that of the row that is added.
-    pub centre: usize,
-    /// How many rows after the first of the sums the one that is added lies.
+    /// How many rows after the first of the sums the one that is added lies, and so which of the sums before it arrives is its own.
     pub base: usize,
     /// Neighbouring rows that it reads, and whether some of their neighbours along the row, too.
     pub up: usize,
@@ -37,11 +34,9 @@ pub(in crate::codegen) struct MarchUpdate {
     pub corners: bool,
     /// Condition under which the row `r` of a lane keeps its value; empty if none does.
     pub kept_rows: String,
-    /// Neighbours of a lane's cells that it reads, to the left and to the right, and the taps' own reach.
+    /// Neighbours of a lane's cells that it reads, to the left and to the right.
     pub left: usize,
     pub right: usize,
-    pub reach_left: usize,
-    pub reach_right: usize,
     /// What a row gives, by how many rows before it the sum's cell lies.
     pub slices: Vec<Slice>,
     /// What becomes of the sums, the one to be completed first.
@@ -167,7 +162,6 @@ pub(super) fn update(
         .collect();
     MarchUpdate {
         index,
-        ends_step: index + 1 == stencil.updates().len(),
         taps: update.taps.len(),
         lo: along.lo,
         hi: along.hi,
@@ -177,7 +171,6 @@ pub(super) fn update(
         lag: lag(stencil, index),
         held,
         split,
-        centre: base,
         base,
         up: rows.lo,
         down: rows.hi,
@@ -185,8 +178,6 @@ pub(super) fn update(
         kept_rows: kept_rows.join(" || "),
         left: row.lo,
         right: row.hi,
-        reach_left: update.reach[x].lo,
-        reach_right: update.reach[x].hi,
         slices,
         scatter,
         below: below(stencil, index, base),

@@ -184,9 +184,7 @@ pub(super) fn stream_candidates(
     knobs: impl Fn(&Stencil, &Schedule) -> Vec<Knobs>,
 ) -> Vec<Candidate> {
     let schedule = stencil.schedule();
-    let warps = schedule.threads.map(|threads| threads / WARP);
-    let mut knobs = knobs(stencil, schedule);
-    knobs.retain(|knobs| warps.is_none_or(|warps| warps == knobs.warps));
+    let knobs = knobs(stencil, schedule);
     depths(stencil, MAX_STREAM_DEPTH[stencil.rank() - 1])
         .flat_map(|depth| {
             knobs.iter().map(move |knobs| Candidate {

@@ -1,8 +1,8 @@
 //! Seconds of a step of `direct` and `tiled`.
 
-use super::{Bound, COPY_EFFICIENCY, LAUNCH_SECONDS, Loads, marching};
+use super::{Bound, COPY_EFFICIENCY, LAUNCH_SECONDS, Loads};
 use crate::plan::{Occupancy, Plan};
-use crate::spec::{Stencil, Strategy};
+use crate::spec::Stencil;
 
 /// Bytes fetched beside a row of a tile with its halo, whose ends fall within sectors of 32 bytes.
 const RAGGED_BYTES: f64 = 2.9 * 32.0;
@@ -51,9 +51,6 @@ pub(super) fn seconds_per_step(
     occupancy: Occupancy,
 ) -> (f64, Bound) {
     let device = &plan.device;
-    if plan.strategy == Strategy::Stream {
-        return marching::seconds_per_step(plan, stencil, traffic);
-    }
     let size = stencil.value_bytes();
     let cells = stencil.cells().max(1) as f64;
     let depth = plan.temporal_depth as f64;

@@ -98,7 +98,10 @@ impl Model {
         let registers = registers(plan, stencil);
         let busiest = &plan.fused[0];
         let occupancy = device.occupancy(busiest.threads(), registers, busiest.shared_bytes);
-        let (seconds, bound) = blocks::seconds_per_step(plan, stencil, loads, traffic, occupancy);
+        let (seconds, bound) = match plan.strategy {
+            Strategy::Stream => marching::seconds_per_step(plan, stencil, traffic),
+            _ => blocks::seconds_per_step(plan, stencil, loads, traffic, occupancy),
+        };
         let loaded = busiest.loaded_cells() as f64;
         let peak = 2.0 * device.fma_per_second(stencil.precision());
         Self {

@@ -1,6 +1,6 @@
 //! The geometries of `stream` that are tried.
 
-use super::LANES;
+use crate::plan::device::WARP;
 use crate::spec::{Schedule, Stencil};
 
 /// Cells of a row that a lane can hold. More where there is but one axis: nothing else is kept then.
@@ -28,7 +28,7 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     let rank = stencil.rank();
     // A lane holds 16 bytes of a row, or twice as much; less where the grid is narrow.
     let usual = (16 / stencil.value_bytes()).clamp(1, 4);
-    let narrow = stencil.extents()[rank - 1] < LANES * usual;
+    let narrow = stencil.extents()[rank - 1] < WARP * usual;
     let cells = match schedule.cells_per_thread {
         Some(cells) => vec![cells],
         // With one axis a span is all that a warp makes: the longer, the less of it overlaps.
@@ -56,7 +56,7 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
             (1, 8),
         ],
     };
-    let threads = schedule.threads.map(|threads| (threads / LANES).max(1));
+    let threads = schedule.threads.map(|threads| (threads / WARP).max(1));
     let mut shapes: Vec<(usize, usize)> = shapes
         .iter()
         .map(|&(rows, warps)| {
@@ -88,7 +88,7 @@ pub(crate) fn every_knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> 
         1 | 2 => vec![1],
         _ => or(schedule.rows_per_thread, &ROWS),
     };
-    let warps = or(schedule.threads.map(|n| n / LANES), &[1, 2, 4, 8, 16, 32]);
+    let warps = or(schedule.threads.map(|n| n / WARP), &[1, 2, 4, 8, 16, 32]);
     let shapes: Vec<(usize, usize)> = rows
         .iter()
         .flat_map(|&rows| warps.iter().map(move |&warps| (rows, warps)))

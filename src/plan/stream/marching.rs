@@ -1,6 +1,6 @@
 //! How a kernel of `stream` divides a grid among blocks, and how far each marches.
 
-use super::LANES;
+use crate::plan::device::WARP;
 use crate::spec::{Reach, Stencil};
 
 /// Fewest rows or planes of a chunk, and most chunks, that are thought of.
@@ -66,7 +66,7 @@ impl Marching {
 
     /// Cells of a span: what a warp holds of a row.
     pub fn span(&self) -> usize {
-        LANES * self.cells
+        WARP * self.cells
     }
 
     /// Cells of a block along the axes but the slowest: overlapping ones included.

@@ -30,14 +30,12 @@ use lack::{Axis, Resource};
 pub use marching::Marching;
 pub(super) use marching::rows_of;
 pub(super) use sums::registers;
-pub(crate) use sums::{Arrival, arrival, even, lag, split_offset, streamed, sums};
+pub(crate) use sums::{Arrival, arrival, even, exchanged, lag, split_offset, streamed, sums};
 
 use super::Device;
+use super::device::WARP;
 use super::kernel::{Elements, Kernel, Level};
 use crate::spec::{Face, Reach, Source, Stencil};
-
-/// Lanes of a warp.
-pub(crate) const LANES: usize = 32;
 
 /// Most taps of an update: they are written out, several times.
 const MAX_TAPS: usize = 350;
@@ -156,7 +154,7 @@ pub(super) fn kernel(
         1 => 0,
         _ => ring + exchanged_bytes(stencil, &marching, depth),
     };
-    let threads = LANES * marching.warps;
+    let threads = WARP * marching.warps;
     let registers = registers(stencil, &marching, depth);
     let most = MAX_REGISTERS.min(device.registers_per_multiprocessor as usize / threads.max(1));
     if registers > most + most / SPILLED {
@@ -265,13 +263,9 @@ fn granule(nx: usize, size: usize, cells: usize) -> usize {
 
 /// Bytes of shared memory in which warps of a block give each other the edge rows of their levels, twice.
 fn exchanged_bytes(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
-    if stencil.rank() < 3 {
-        return 0;
-    }
-    let updates = stencil.updates().len();
-    let rows = (0..updates).map(|u| even(stencil, u, 1));
-    let rows = rows.map(|reach| reach.lo + reach.hi).max().unwrap_or(0);
-    2 * depth * updates * rows * (marching.warps + 1) * marching.span() * stencil.value_bytes()
+    let levels = depth * stencil.updates().len();
+    let rows = levels * exchanged(stencil) * (marching.warps + 1);
+    2 * rows * marching.span() * stencil.value_bytes()
 }
 
 /// The levels of `depth` steps, and how far beyond the chunk each computes.

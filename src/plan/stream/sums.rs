@@ -68,6 +68,16 @@ pub fn sums(stencil: &Stencil, update: usize) -> usize {
     reach.lo + reach.hi - usize::from(arrival(stencil, update) == Arrival::Split)
 }
 
+/// Edge rows of a level's planes that two warps of a block exchange, the most of any update; none but in 3D.
+pub fn exchanged(stencil: &Stencil) -> usize {
+    if stencil.rank() < 3 {
+        return 0;
+    }
+    let rows = (0..stencil.updates().len()).map(|u| even(stencil, u, 1));
+    let rows = rows.map(|reach| reach.lo + reach.hi);
+    rows.max().unwrap_or(0)
+}
+
 /// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
 pub(crate) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
     let words = stencil.value_bytes() / 4;
