@@ -8,7 +8,7 @@ use crate::march::March;
 use crate::reference::{self, Comparison};
 use crate::stencil::{CompiledStencil, Timing};
 
-/// Extents of the grids that are checked; none is a multiple of a usual tile.
+/// Extents of the grids that are checked, if the kernels serve them; none is a multiple of a usual tile.
 const PLANE: [usize; 2] = [512, 520];
 const VOLUME: [usize; 3] = [72, 80, 264];
 /// What they are not scaled below.
@@ -24,10 +24,12 @@ pub(super) fn check(
         2 => &PLANE,
         _ => &VOLUME,
     };
-    let grid: Vec<usize> = full.iter().map(|&n| (n / scale).max(LEAST)).collect();
-    let depth = compiled
-        .cuda()
-        .map_or(1, |engine| engine.program.plan().temporal_depth as u64);
+    let mut grid: Vec<usize> = full.iter().map(|&n| (n / scale).max(LEAST)).collect();
+    let plan = compiled.cuda().map(|engine| engine.program.plan());
+    let depth = plan.map_or(1, |plan| plan.temporal_depth as u64);
+    if let Some(served) = plan.and_then(|p| p.grid_served(&grid, compiled.stencil().extents())) {
+        grid = served;
+    }
     let steps = 2 * depth + 1;
     let small = compiled.on_grid(&grid)?;
     let input = small.stencil().starting_field()?;

@@ -95,10 +95,12 @@ fn marching_blocks(kernel: &Kernel, marching: &Marching, names: &[&str]) -> Vec<
         })
         .collect();
     if let [spans] = &mut pieces[..] {
-        *spans = format!("ceil({spans} / {})", marching.warps);
+        if marching.abreast > 1 {
+            *spans = format!("ceil({spans} / {})", marching.abreast);
+        }
     }
     if names.len() > 1 {
-        let chunk = match (kernel.is_once(), marching.chunk) {
+        let chunk = match (kernel.is_once() && names.len() == 2, marching.chunk) {
             (true, Some(chunk)) => chunk.to_string(),
             _ => "chunk".into(),
         };
@@ -126,7 +128,7 @@ fn marching_terms(kernels: &[&Kernel], rank: usize) -> Vec<String> {
     let mut lines = vec![format!("For grids of {}{multiple}.", extents.join(", "))];
     let what = if rank == 3 { "planes" } else { "rows" };
     lines.push(
-        match rank > 1 && !kernels.iter().all(|kernel| kernel.is_once()) {
+        match rank == 3 || rank == 2 && !kernels.iter().all(|kernel| kernel.is_once()) {
             true => format!(
                 "`chunk` is the number of {what} that a block marches over, from 1 to n{}.",
                 names[0]

@@ -18,11 +18,17 @@ pub use kernel::{Elements, Kernel, Launch, Level, SharedLayout};
 use model::Loads;
 pub use model::{Bound, Model};
 pub use stream::Marching;
-pub(crate) use stream::{Arrival, arrival, even, exchanged, lag, split_offset, streamed, sums};
+pub(crate) use stream::{
+    Arrival, PLANES_HELD, arrival, even, exchanged, held, lag, reads_beside_all, rows_of_warp,
+    split_offset, streamed, sums, unrolled,
+};
 
 use std::ops::Range;
 
 use crate::spec::{Schedule, SpecError, Stencil, Strategy};
+
+/// How often axes are doubled in search of a grid that a plan serves.
+const MOST_DOUBLINGS: u32 = 4;
 
 /// How a stencil will run on a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,6 +178,24 @@ impl Plan {
         extents.len() == self.tile.len()
             && index_bits(extents, far) <= self.index_bits
             && self.kernels().all(|k| k.launch(extents).is_some())
+    }
+
+    /// A grid that the kernels serve, made from a small one: its rows are aligned and its axes doubled until they do, up to
+    /// the extents `most`; `None` where not even those few doublings help.
+    pub(crate) fn grid_served(&self, grid: &[usize], most: &[usize]) -> Option<Vec<usize>> {
+        let grown = |doublings: u32, alignment: usize| {
+            let mut grown: Vec<usize> = grid.iter().map(|n| n << doublings).collect();
+            if let Some(row) = grown.last_mut() {
+                *row = row.next_multiple_of(alignment);
+            }
+            let pairs = grown.iter_mut().zip(most);
+            pairs.for_each(|(n, &most)| *n = most.min(*n));
+            grown
+        };
+        let alignments = |doublings| [1, 4, 16].map(|alignment| grown(doublings, alignment));
+        (0..MOST_DOUBLINGS)
+            .flat_map(alignments)
+            .find(|grid| self.serves(grid))
     }
 
     /// The plan of the single steps alone, if they have kernels of their own.

@@ -342,6 +342,7 @@ fn kernel_report(
             grid,
             block: kernel.block,
             shared_memory_bytes: kernel.shared_bytes,
+            chunk: kernel.chunk(stencil.extents()),
         },
     }
 }

@@ -275,6 +275,9 @@ pub struct LaunchReport {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared_memory_bytes: usize,
+    /// Cells along the slowest axis that a block of `stream` marches over: the kernel's last argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<usize>,
 }
 
 /// The kernel cache.

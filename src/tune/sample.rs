@@ -14,8 +14,6 @@ const RUN_SECONDS: f64 = 0.02;
 const FEW_SWEEPS: u64 = 8;
 /// Most terms (cells · steps · taps) that the reference computes for a check.
 const MOST_TERMS: u128 = 1 << 26;
-/// How often axes are doubled in search of a grid that a plan serves.
-const MOST_DOUBLINGS: u32 = 4;
 
 /// Steps of a timed run: all steps of the spec if they fit, or are fewer than 8 times the temporal depth; else as many times
 /// the depth as fill 20 ms, once at least. `sweep` is the time of so many steps as the depth.
@@ -50,20 +48,7 @@ pub(super) fn small(stencil: &Stencil, plan: &Plan) -> Result<Stencil, SpecError
             _ => break,
         }
     }
-    let grown = |doublings: u32, alignment: usize| {
-        let mut grown: Vec<usize> = grid.iter().map(|n| n << doublings).collect();
-        if let Some(row) = grown.last_mut() {
-            *row = row.next_multiple_of(alignment);
-        }
-        let pairs = grown.iter_mut().zip(extents);
-        pairs.for_each(|(n, &most)| *n = most.min(*n));
-        grown
-    };
-    let alignments = |doublings| [1, 4, 16].map(|alignment| grown(doublings, alignment));
-    let served = (0..MOST_DOUBLINGS)
-        .flat_map(alignments)
-        .find(|grid| plan.serves(grid));
-    let mut grid = served.unwrap_or(grid);
+    let mut grid = plan.grid_served(&grid, extents).unwrap_or(grid);
     // What the kernels need along one axis, the others may have got in vain.
     while terms(&grid) > MOST_TERMS {
         let halved = (0..grid.len()).map(|axis| {

@@ -8,8 +8,8 @@
 //
 // Arrays hold ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
-//   box: grid (ceil(ny / 8) * ceil(ceil(nx / 128) / 4), 1, 1), block (128, 1, 1), 0 bytes of dynamic shared memory
-// For grids of ny at least 8, nx at least 128 and a multiple of 4.
+//   box: grid (ceil(ny / 16) * ceil(nx / 128), 1, 1), block (128, 1, 1), 11648 bytes of dynamic shared memory
+// For grids of ny at least 16, nx at least 128 and a multiple of 4.
 // The last argument is not used.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
@@ -24,7 +24,9 @@ __device__ __forceinline__ void* sg_dyn_smem() {
 template <int BYTES>
 __device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+  const unsigned to = (unsigned)__cvta_generic_to_shared(to_shared);
+  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");  // past the first-level cache
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(BYTES) : "memory");
 #else
   for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
 #endif
@@ -132,9 +134,16 @@ __device__ __forceinline__ void sg_store_streaming(T* to, const T& value) {
 #endif
 // --- end of prelude ------------------------------------------------------------------------------------------------
 
-// Rows of a lane, rows that it reads for them, and how many rows are read ahead.
-constexpr int R = 1, N = 0 + R + 0, AHEAD = 10;
-constexpr int BESIDE = 1, WIDE = 1 + V + 1;
+// Rows that a lane makes at a time, and rows that it reads for them.
+constexpr int R = 1, N = 0 + R + 0, WIDE = 1 + V + 1;
+// Warps of a block lie 1 abreast, 4 below each other. It holds a chunk of HELD rows of WIDTH cells in shared memory, READ of
+// them read; before each there is room for the cells beside it and beside the one before.
+constexpr int ABREAST = 1, TIERS = 4, THREADS = 32 * ABREAST * TIERS, WIDTH = ABREAST * SPAN;
+constexpr int HELD = 18, READ = 18, BEFORE = 32, PITCH = BEFORE + WIDTH;
+// Rows of a chunk, and of a warp.
+constexpr int CHUNK = 16, MADE = 4;
+// Far from any face.
+constexpr int FAR = 1 << 20;
 // The index inside that one beyond a face follows.
 __device__ __forceinline__ index_t inside_y(index_t i, index_t n) {
   if (i < 0) {
@@ -147,117 +156,139 @@ __device__ __forceinline__ index_t inside_y(index_t i, index_t n) {
   }
   return i;
 }
-// 1 step of 8 rows from y0 on by a warp whose columns begin at x0. All is read straight from memory, what other
-// warps read as well by way of the caches.
-template <bool SIDES, bool ENDS>
-__device__ __forceinline__ void box_make(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx, index_t y0, index_t x0, bool first, bool last) {
-  constexpr int TOTAL = 10;
-  const int lane = threadIdx.x % 32;
-  const int lo = first ? lane : 64, hi = last ? 31 - lane : 64;
-  const index_t x = x0 + lane * V;
-  // The outer lanes read what lies beside the span, unless that is beyond a face.
-  const bool reads = (lane == 0 && !first) || (lane == 31 && !last);
-  const index_t x_beside = lane == 0 ? x - 1 : x + V, outward = lane == 0 ? -1 : 1;
-  const index_t slice = nx;
-  lane_t raw[AHEAD][N];
-  real beside[AHEAD][N][BESIDE];
-  // Reads the row that arrives as the i-th.
-  const auto read = [&](int i) {
-    index_t from = y0 - 1 + i;
-    if (ENDS) from = inside_y(from, ny);
+// 1 step of CHUNK rows from y0 on by a block whose columns begin at x0. FACES is whether it may read
+// beyond faces.
+template <bool FACES>
+__device__ __forceinline__ void box_make(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx, index_t y0, index_t x0, int warp) {
+  const int lane = threadIdx.x % 32, part = warp % ABREAST, tier = warp / ABREAST;
+  const bool first = x0 == 0, last = x0 + WIDTH == nx;
+  const int lo = first ? part * 32 + lane : FAR, hi = last ? (ABREAST - 1 - part) * 32 + 31 - lane : FAR;
+  real* const held = (real*)sg_dyn_smem();
+  // Where this lane's pieces of rows come from, by row: warps take turns.
+  constexpr int PIECES = (READ + TIERS - 1) / TIERS;
+  index_t from[PIECES];
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p) {
+    const int piece = p * (ABREAST * TIERS) + warp;
+    index_t y = y0 - 1 + piece / ABREAST;
+    if (FACES) y = inside_y(y, ny);
+    from[p] = y * nx + x0 + piece % ABREAST * SPAN;
+  }
+  // The same of the cells beside rows: all threads take turns.
+  constexpr int COPIES = 2.0, BESIDE = 18 * COPIES, TURNS = (BESIDE + THREADS - 1) / THREADS;
+  index_t beside_from[TURNS];
+  int beside_to[TURNS];
+#pragma unroll
+  for (int t = 0; t < TURNS; ++t) {
+    const int copy = t * THREADS + threadIdx.x, cell = copy % COPIES * 4;
+    const int row = 0 + copy / COPIES, column = cell < 4 ? cell - 4 : WIDTH + cell - 4;
+    index_t y = y0 - 1 + row, x = x0 + column;
+    beside_to[t] = row * PITCH + BEFORE + column;
+    if (copy >= BESIDE || (first && column < 0) || (last && column >= WIDTH)) beside_to[t] = -1;
+    if (FACES) y = inside_y(y, ny);
+    beside_from[t] = y * nx + x;
+  }
+  // Fetches what this thread copies of the chunk.
+  const auto fetch = [&]() {
+    const real* const source = in;
+    real* const place = held;
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p) {
+      const int piece = p * (ABREAST * TIERS) + warp;
+      if (READ % TIERS == 0 || piece < READ * ABREAST) {
+#pragma unroll
+        for (int c = 0; c < 1; ++c) {
+          const int cell = (c * 32 + lane) * 4;
+          sg_cp_async<16>(place + piece / ABREAST * PITCH + BEFORE + piece % ABREAST * SPAN + cell, source + from[p] + cell);
+        }
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < TURNS; ++t)
+      if (beside_to[t] >= 0) sg_cp_async<16>(place + beside_to[t], source + beside_from[t]);
+  };
+  real sum[2][R][V] = {};
+  // Takes this lane's part of row `at`, whose first cell lies at `mine`: it completes row `made`, which is stored if it is one of the chunk.
+  const auto arrive = [&](const real* mine, index_t at_y, bool stores) {
+    const index_t made_at = at_y - 1;
+    real wide[N][WIDE];
 #pragma unroll
     for (int r = 0; r < N; ++r) {
-      const real* const row = in + from * slice;
-      raw[i % AHEAD][r] = *(const lane_t*)(row + x);
-      if (r >= 0 && r < 0 + R && reads) {
+      const lane_t own = *(const lane_t*)(mine + r * PITCH);
 #pragma unroll
-        for (int k = 0; k < BESIDE; ++k) beside[i % AHEAD][r][k] = row[x_beside + k * outward];
+      for (int k = 0; k < V; ++k) wide[r][1 + k] = own.cell[k];
+      if (true) {
+#pragma unroll
+        for (int b = 1; (b - 1) * V < 1; ++b) {
+          const lane_t other = *(const lane_t*)(mine + r * PITCH - b * V);
+#pragma unroll
+          for (int k = 0; k < V; ++k)
+            if (1 - b * V + k >= 0) wide[r][1 - b * V + k] = other.cell[k];
+        }
+#pragma unroll
+        for (int b = 1; (b - 1) * V < 1; ++b) {
+          const lane_t other = *(const lane_t*)(mine + r * PITCH + b * V);
+#pragma unroll
+          for (int k = 0; k < V; ++k)
+            if (b * V + k < V + 1) wide[r][1 + b * V + k] = other.cell[k];
+        }
+        beyond_row0<FACES>(wide[r], lo, hi);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      real made[V];
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        const auto at = [&](int dx) { return wide[0 + r][1 + k + dx]; };
+        made[k] = add0<1>(sum[0][r][k], at);
+        sum[0][r][k] = add0<0>(sum[1][r][k], at);
+        sum[1][r][k] = add0<-1>(-0.0f, at);
+      }
+      if (!stores) continue;
+      const index_t first_cell = made_at * nx + x0 + (part * 32 + lane) * V;
+      struct __align__(16) piece_t { real cell[4]; };
+#pragma unroll
+      for (int p = 0; p < 1; ++p) {
+        piece_t piece;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int k = p * 4 + j;
+          piece.cell[j] = made[k];
+        }
+        if (FACES) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            const int column = p * 4 + j;
+            const index_t cell = first_cell + column;
+            const auto keeps = [&](index_t y, index_t x) { return y < 1 || x >= nx - 1 || x < 1 - nx; };
+            if (keeps(made_at, x0 + (part * 32 + lane) * V + column)) piece.cell[j] = in[cell];  // a tap would pass a fixed face
+          }
+        }
+        sg_store_streaming((piece_t*)(out + first_cell) + p, piece);
       }
     }
   };
-  real sum[2][R][V] = {};
+  const real* const mine = held + tier * MADE * PITCH + BEFORE + (part * 32 + lane) * V;
+  fetch();
+  sg_cp_async_commit();
+  sg_cp_async_wait<0>();
+  __syncthreads();
 #pragma unroll
-  for (int i = 0; i < AHEAD; ++i) read(i);
-#pragma unroll
-  for (int turn = 0; turn < TOTAL; turn += AHEAD)
-#pragma unroll
-    for (int a = 0; a < AHEAD; ++a) {
-      const int i = turn + a;
-      const index_t from = y0 - 1 + i, made_at = from - 1;
-      real wide[N][WIDE];
-#pragma unroll
-      for (int r = 0; r < N; ++r) {
-        real row[V];
-#pragma unroll
-        for (int k = 0; k < V; ++k) row[k] = raw[a][r].cell[k];
-        if (r >= 0 && r < 0 + R) {
-          widen0<false>(row, wide[r], lo, hi);
-#pragma unroll
-          for (int k = 1; k <= 1; ++k)
-            if (lane == 0) wide[r][1 - k] = beside[a][r][k - 1];
-#pragma unroll
-          for (int k = 0; k < 1; ++k)
-            if (lane == 31) wide[r][1 + V + k] = beside[a][r][k];
-          beyond_row0<SIDES>(wide[r], lo, hi);
-        } else {
-#pragma unroll
-          for (int k = 0; k < V; ++k) wide[r][1 + k] = row[k];
-        }
-      }
-      if (i + AHEAD < TOTAL) read(i + AHEAD);
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        real made[V];
-#pragma unroll
-        for (int k = 0; k < V; ++k) {
-          const auto at = [&](int dx) { return wide[0 + r][1 + k + dx]; };
-          made[k] = add0<1>(sum[0][r][k], at);
-          sum[0][r][k] = add0<0>(sum[1][r][k], at);
-          sum[1][r][k] = add0<-1>(-0.0f, at);
-        }
-        if (i < 2) continue;
-        real* const target = out + made_at * slice + x;
-        struct __align__(16) piece_t { real cell[4]; };
-#pragma unroll
-        for (int p = 0; p < 1; ++p) {
-          piece_t piece;
-#pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            const int k = p * 4 + j;
-            piece.cell[j] = made[k];
-          }
-          if (SIDES || ENDS) {
-#pragma unroll
-            for (int j = 0; j < 4; ++j) {
-              const int column = p * 4 + j;
-              const index_t cell = made_at * slice + x + column;
-              const auto keeps = [&](index_t y, index_t x) { return y < 1 || x >= nx - 1 || x < 1 - nx; };
-              if (keeps(made_at, x + column)) piece.cell[j] = in[cell];  // a tap would pass a fixed face
-            }
-          }
-          sg_store_streaming((piece_t*)target + p, piece);
-        }
-      }
-    }
+  for (int i = 0; i < 1 + MADE + 1; ++i)
+    arrive(mine + i * PITCH, y0 + tier * MADE - 1 + i, i >= 2);
 }
-// 1 step: spans of columns are numbered along the warps of a block, then along blockIdx.x, then chunks.
+// 1 step: blocks along blockIdx.x, those of a row first, then chunks.
 extern "C" __global__ void __launch_bounds__(128)
 box(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx, index_t) {
-  constexpr int CHUNK = 8, WARPS = 4;
   // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-  const index_t spans = (nx + SPAN - 1) / SPAN;
-  const index_t across = (spans + WARPS - 1) / WARPS;
-  const index_t span = blockIdx.x % across * WARPS + warp;
-  if (span >= spans) return;
+  const index_t blocks = (nx + WIDTH - 1) / WIDTH;
   // The last of each are moved inward.
-  const index_t y0 = min_of(blockIdx.x / across * CHUNK, ny - CHUNK);
-  const index_t x0 = min_of(span * SPAN, nx - SPAN);
-  const bool first = x0 == 0, last = x0 + SPAN == nx;
-  const bool sides = first || last;
-  const bool ends = y0 < 1 || y0 + CHUNK + 1 > ny;
-  if (sides || ends) box_make<true, true>(in, out, ny, nx, y0, x0, first, last);
-  else box_make<false, false>(in, out, ny, nx, y0, x0, first, last);
+  const index_t y0 = min_of(blockIdx.x / blocks * CHUNK, ny - CHUNK), x0 = min_of(blockIdx.x % blocks * WIDTH, nx - WIDTH);
+  const bool faces = x0 == 0 || x0 + WIDTH == nx || y0 < 1 || y0 + CHUNK + 1 > ny;
+  if (faces) box_make<true>(in, out, ny, nx, y0, x0, warp);
+  else box_make<false>(in, out, ny, nx, y0, x0, warp);
 }
 
 

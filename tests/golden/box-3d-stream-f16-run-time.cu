@@ -24,7 +24,9 @@ __device__ __forceinline__ void* sg_dyn_smem() {
 template <int BYTES>
 __device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+  const unsigned to = (unsigned)__cvta_generic_to_shared(to_shared);
+  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");  // past the first-level cache
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(BYTES) : "memory");
 #else
   for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
 #endif
@@ -443,11 +445,11 @@ __device__ __forceinline__ void box3d_march(const cell_t* __restrict__ in, cell_
       for (; z < until; z += RING) {
         // How many planes arrive before one of this chunk is complete, and before the last that is needed is fetched.
         const index_t unmade = z0 + LAG - z, needed = end - (RING - 1) - z;
-#pragma unroll
+#pragma unroll 3
         for (int i = 0; i < RING; ++i) {
           real now[R][V];
           take(now, i);
-          if (i < needed) fetch(source, (i + RING - 1) % RING);
+          if (i < needed) fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           box3d_levels<true, false>(plane0, sum0, now, given, taken, 0, nz, lo, hi, top, bottom);
           if (stored && i >= unmade) {
@@ -467,11 +469,11 @@ __device__ __forceinline__ void box3d_march(const cell_t* __restrict__ in, cell_
       for (; z < until; z += RING) {
         // How many planes arrive before one of this chunk is complete, and before the last that is needed is fetched.
         const index_t unmade = z0 + LAG - z, needed = end - (RING - 1) - z;
-#pragma unroll
+#pragma unroll 3
         for (int i = 0; i < RING; ++i) {
           real now[R][V];
           take(now, i);
-          if (i < needed) fetch(source, (i + RING - 1) % RING);
+          if (i < needed) fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           box3d_levels<false, false>(plane0, sum0, now, given, taken, 0, nz, lo, hi, top, bottom);
           if (stored && i >= unmade) {
@@ -667,11 +669,11 @@ __device__ __forceinline__ void box3d_single_march(const cell_t* __restrict__ in
       for (; z < until; z += RING) {
         // How many planes arrive before one of this chunk is complete, and before the last that is needed is fetched.
         const index_t unmade = z0 + LAG - z, needed = end - (RING - 1) - z;
-#pragma unroll
+#pragma unroll 3
         for (int i = 0; i < RING; ++i) {
           real now[R][V];
           take(now, i);
-          if (i < needed) fetch(source, (i + RING - 1) % RING);
+          if (i < needed) fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           box3d_single_levels<true, false>(plane0, sum0, now, given, taken, 0, nz, lo, hi, top, bottom);
           if (stored && i >= unmade) {
@@ -691,11 +693,11 @@ __device__ __forceinline__ void box3d_single_march(const cell_t* __restrict__ in
       for (; z < until; z += RING) {
         // How many planes arrive before one of this chunk is complete, and before the last that is needed is fetched.
         const index_t unmade = z0 + LAG - z, needed = end - (RING - 1) - z;
-#pragma unroll
+#pragma unroll 3
         for (int i = 0; i < RING; ++i) {
           real now[R][V];
           take(now, i);
-          if (i < needed) fetch(source, (i + RING - 1) % RING);
+          if (i < needed) fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           box3d_single_levels<false, false>(plane0, sum0, now, given, taken, 0, nz, lo, hi, top, bottom);
           if (stored && i >= unmade) {

@@ -7,9 +7,9 @@
 //
 // Arrays hold nz * ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
-//   heat3d: grid (ceil(nz / 32) * ceil(ny / 8) * ceil(nx / 128), 1, 1), block (128, 1, 1), 0 bytes of dynamic shared memory
-// For grids of nz at least 32, ny at least 8, nx at least 128 and a multiple of 4.
-// The last argument is not used.
+//   heat3d: grid (ceil(nz / chunk) * ceil(ny / 8) * ceil(nx / 128), 1, 1), block (128, 1, 1), 19328 bytes of dynamic shared memory
+// For grids of nz at least 2, ny at least 8, nx at least 128 and a multiple of 4.
+// `chunk` is the number of planes that a block marches over, from 1 to nz.
 
 // --- prelude: what the kernels need from the machine, in one place -------------------------------------------------
 #ifndef SG_PRELUDE
@@ -23,7 +23,9 @@ __device__ __forceinline__ void* sg_dyn_smem() {
 template <int BYTES>
 __device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+  const unsigned to = (unsigned)__cvta_generic_to_shared(to_shared);
+  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");  // past the first-level cache
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(BYTES) : "memory");
 #else
   for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
 #endif
@@ -140,9 +142,14 @@ __device__ __forceinline__ void sg_store_streaming(T* to, const T& value) {
 #endif
 // --- end of prelude ------------------------------------------------------------------------------------------------
 
-// Rows of a lane in a plane, rows that it reads for them, and how many planes are read ahead.
-constexpr int R = 2, N = 1 + R + 1, AHEAD = 2;
-constexpr int BESIDE = 1, WIDE = 1 + V + 1;
+// Rows that a lane makes at a time, and rows that it reads for them.
+constexpr int R = 2, N = 1 + R + 1, WIDE = 1 + V + 1;
+// Warps of a block lie 1 abreast, 4 below each other. It holds 3 planes of HELD rows of WIDTH cells in shared memory, READ of
+// them read; before each there is room for the cells beside it and beside the one before.
+constexpr int ABREAST = 1, TIERS = 4, THREADS = 32 * ABREAST * TIERS, WIDTH = ABREAST * SPAN;
+constexpr int HELD = 10, READ = 10, BEFORE = 32, PITCH = BEFORE + WIDTH;
+// Far from any face.
+constexpr int FAR = 1 << 20;
 // The index inside that one beyond a face follows.
 __device__ __forceinline__ index_t inside_y(index_t i, index_t n) {
   if (i < 0) {
@@ -158,120 +165,162 @@ __device__ __forceinline__ index_t inside_y(index_t i, index_t n) {
 __device__ __forceinline__ index_t inside_z(index_t i, index_t n) {
   return wrapped(i, n);
 }
-// 1 step of 32 planes from z0 on by a warp whose rows begin at y0 and whose columns begin at x0. All is read straight from memory, what other
-// warps read as well by way of the caches.
-template <bool SIDES, bool ENDS>
-__device__ __forceinline__ void heat3d_make(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx, index_t z0, index_t y0, index_t x0, bool first, bool last) {
-  constexpr int TOTAL = 34;
-  const int lane = threadIdx.x % 32;
-  const int lo = first ? lane : 64, hi = last ? 31 - lane : 64;
-  const index_t x = x0 + lane * V;
-  // The outer lanes read what lies beside the span, unless that is beyond a face.
-  const bool reads = (lane == 0 && !first) || (lane == 31 && !last);
-  const index_t x_beside = lane == 0 ? x - 1 : x + V, outward = lane == 0 ? -1 : 1;
-  const index_t slice = ny * nx;
-  lane_t raw[AHEAD][N];
-  real beside[AHEAD][N][BESIDE];
-  // Reads the plane that arrives as the i-th.
-  const auto read = [&](int i) {
-    index_t from = z0 - 1 + i;
-    if (ENDS) from = inside_z(from, nz);
+// 1 step of `chunk` planes from z0 on by a block whose rows begin at y0 and whose columns begin at x0. FACES is whether it may read
+// beyond faces.
+template <bool FACES>
+__device__ __forceinline__ void heat3d_make(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx, index_t z0, index_t y0, index_t x0, index_t chunk, int warp) {
+  const int lane = threadIdx.x % 32, part = warp % ABREAST, tier = warp / ABREAST;
+  const bool first = x0 == 0, last = x0 + WIDTH == nx;
+  const int lo = first ? part * 32 + lane : FAR, hi = last ? (ABREAST - 1 - part) * 32 + 31 - lane : FAR;
+  real* const held = (real*)sg_dyn_smem();
+  // Where this lane's pieces of rows come from, by row: warps take turns.
+  constexpr int PIECES = (READ + TIERS - 1) / TIERS;
+  index_t from[PIECES];
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p) {
+    const int piece = p * (ABREAST * TIERS) + warp;
+    index_t y = y0 - 1 + piece / ABREAST;
+    if (FACES) y = inside_y(y, ny);
+    from[p] = y * nx + x0 + piece % ABREAST * SPAN;
+  }
+  // The same of the cells beside rows: all threads take turns.
+  constexpr int COPIES = 2.0, BESIDE = 8 * COPIES, TURNS = (BESIDE + THREADS - 1) / THREADS;
+  index_t beside_from[TURNS];
+  int beside_to[TURNS];
+#pragma unroll
+  for (int t = 0; t < TURNS; ++t) {
+    const int copy = t * THREADS + threadIdx.x, cell = copy % COPIES * 4;
+    const int row = 1 + copy / COPIES, column = cell < 4 ? cell - 4 : WIDTH + cell - 4;
+    index_t y = y0 - 1 + row, x = x0 + column;
+    beside_to[t] = row * PITCH + BEFORE + column;
+    if (copy >= BESIDE || (first && column < 0) || (last && column >= WIDTH)) beside_to[t] = -1;
+    if (FACES) y = inside_y(y, ny);
+    beside_from[t] = y * nx + x;
+  }
+  // Fetches what this thread copies of the plane that begins at `source`, to `place`.
+  const auto fetch = [&](const real* source, real* place) {
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p) {
+      const int piece = p * (ABREAST * TIERS) + warp;
+      if (READ % TIERS == 0 || piece < READ * ABREAST) {
+#pragma unroll
+        for (int c = 0; c < 1; ++c) {
+          const int cell = (c * 32 + lane) * 4;
+          sg_cp_async<16>(place + piece / ABREAST * PITCH + BEFORE + piece % ABREAST * SPAN + cell, source + from[p] + cell);
+        }
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < TURNS; ++t)
+      if (beside_to[t] >= 0) sg_cp_async<16>(place + beside_to[t], source + beside_from[t]);
+  };
+  real sum[2][R][V] = {};
+  // Takes this lane's part of plane `at`, whose first cell lies at `mine`: it completes plane `made`, which is stored if it is one of the chunk.
+  const auto arrive = [&](const real* mine, index_t at_z, bool stores) {
+    const index_t made_at = at_z - 1;
+    real wide[N][WIDE];
 #pragma unroll
     for (int r = 0; r < N; ++r) {
-      index_t y = y0 - 1 + r;
-      if (SIDES) y = inside_y(y, ny);
-      const real* const row = in + from * slice + y * nx;
-      raw[i % AHEAD][r] = *(const lane_t*)(row + x);
-      if (r >= 1 && r < 1 + R && reads) {
+      const lane_t own = *(const lane_t*)(mine + r * PITCH);
 #pragma unroll
-        for (int k = 0; k < BESIDE; ++k) beside[i % AHEAD][r][k] = row[x_beside + k * outward];
+      for (int k = 0; k < V; ++k) wide[r][1 + k] = own.cell[k];
+      if (r >= 1 && r < 1 + R) {
+#pragma unroll
+        for (int b = 1; (b - 1) * V < 1; ++b) {
+          const lane_t other = *(const lane_t*)(mine + r * PITCH - b * V);
+#pragma unroll
+          for (int k = 0; k < V; ++k)
+            if (1 - b * V + k >= 0) wide[r][1 - b * V + k] = other.cell[k];
+        }
+#pragma unroll
+        for (int b = 1; (b - 1) * V < 1; ++b) {
+          const lane_t other = *(const lane_t*)(mine + r * PITCH + b * V);
+#pragma unroll
+          for (int k = 0; k < V; ++k)
+            if (b * V + k < V + 1) wide[r][1 + b * V + k] = other.cell[k];
+        }
+        beyond_row0<FACES>(wide[r], lo, hi);
+      }
+    }
+    if (FACES) {
+#pragma unroll
+      for (int r = 0; r < N; ++r) {
+        const index_t at = y0 + tier * R - 1 + r;
+#pragma unroll
+        for (int j = 0; j < WIDE; ++j) {
+          if (at < 0) wide[r][j] = beyond_y_lo(wide[r][j], int(-at));
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      real made[V];
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        const auto at = [&](int dy, int dx) { return wide[1 + r + dy][1 + k + dx]; };
+        made[k] = add0<1>(sum[0][r][k], at);
+        sum[0][r][k] = add0<0>(sum[1][r][k], at);
+        sum[1][r][k] = add0<-1>(-0.0f, at);
+      }
+      if (!stores) continue;
+      const index_t first_cell = (made_at * ny + y0 + tier * R + r) * nx + x0 + (part * 32 + lane) * V;
+      struct __align__(16) piece_t { real cell[4]; };
+#pragma unroll
+      for (int p = 0; p < 1; ++p) {
+        piece_t piece;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int k = p * 4 + j;
+          piece.cell[j] = made[k];
+        }
+        sg_store_streaming((piece_t*)(out + first_cell) + p, piece);
       }
     }
   };
-  real sum[2][R][V] = {};
-#pragma unroll
-  for (int i = 0; i < AHEAD; ++i) read(i);
-#pragma unroll 1
-  for (int turn = 0; turn < TOTAL; turn += AHEAD)
-#pragma unroll
-    for (int a = 0; a < AHEAD; ++a) {
-      const int i = turn + a;
-      const index_t from = z0 - 1 + i, made_at = from - 1;
-      real wide[N][WIDE];
-#pragma unroll
-      for (int r = 0; r < N; ++r) {
-        real row[V];
-#pragma unroll
-        for (int k = 0; k < V; ++k) row[k] = raw[a][r].cell[k];
-        if (r >= 1 && r < 1 + R) {
-          widen0<false>(row, wide[r], lo, hi);
-#pragma unroll
-          for (int k = 1; k <= 1; ++k)
-            if (lane == 0) wide[r][1 - k] = beside[a][r][k - 1];
-#pragma unroll
-          for (int k = 0; k < 1; ++k)
-            if (lane == 31) wide[r][1 + V + k] = beside[a][r][k];
-          beyond_row0<SIDES>(wide[r], lo, hi);
-        } else {
-#pragma unroll
-          for (int k = 0; k < V; ++k) wide[r][1 + k] = row[k];
-        }
-      }
-      if (i + AHEAD < TOTAL) read(i + AHEAD);
-      if (SIDES) {
-#pragma unroll
-        for (int r = 0; r < N; ++r) {
-          const index_t at = y0 - 1 + r;
-#pragma unroll
-          for (int j = 0; j < WIDE; ++j) {
-            if (at < 0) wide[r][j] = beyond_y_lo(wide[r][j], int(-at));
-          }
-        }
-      }
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        real made[V];
-#pragma unroll
-        for (int k = 0; k < V; ++k) {
-          const auto at = [&](int dy, int dx) { return wide[1 + r + dy][1 + k + dx]; };
-          made[k] = add0<1>(sum[0][r][k], at);
-          sum[0][r][k] = add0<0>(sum[1][r][k], at);
-          sum[1][r][k] = add0<-1>(-0.0f, at);
-        }
-        if (i < 2) continue;
-        real* const target = out + made_at * slice + (y0 + r) * nx + x;
-        struct __align__(16) piece_t { real cell[4]; };
-#pragma unroll
-        for (int p = 0; p < 1; ++p) {
-          piece_t piece;
-#pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            const int k = p * 4 + j;
-            piece.cell[j] = made[k];
-          }
-          sg_store_streaming((piece_t*)target + p, piece);
-        }
-      }
+  const real* const mine = held + tier * R * PITCH + BEFORE + (part * 32 + lane) * V;
+  // Planes that arrive, the ring of those in shared memory, and the cells of each.
+  constexpr int RING = 3, PLANE = HELD * PITCH;
+  const index_t total = chunk + 2, before = z0 - 1;
+  const auto fetch_plane = [&](index_t i, int place) {
+    if (i < total) {
+      index_t z = before + i;
+      if (FACES) z = inside_z(z, nz);
+      fetch(in + z * (ny * nx), held + place * PLANE);
     }
+    sg_cp_async_commit();
+  };
+#pragma unroll
+  for (int i = 0; i < RING - 1; ++i) fetch_plane(i, i);
+  int place = 0, next = RING - 1;  // where plane i lies, and where the next is to go
+#pragma unroll 1
+  for (index_t i = 0; i < total; ++i) {
+    sg_cp_async_wait<RING - 2>();
+    __syncthreads();
+    fetch_plane(i + RING - 1, next);
+    arrive(mine + place * PLANE, before + i, i >= 2);
+    next = place;
+    place = place == RING - 1 ? 0 : place + 1;
+  }
 }
-// 1 step: spans of columns are numbered along the warps of a block in turn, blocks are along blockIdx.x, then bands of rows, then chunks.
+// 1 step: blocks along blockIdx.x, those of a row first, then bands of rows, then chunks, then strips of bands.
 extern "C" __global__ void __launch_bounds__(128)
-heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx, index_t) {
-  constexpr int CHUNK = 32, WARPS = 4;
+heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t ny, index_t nx, index_t chunk) {
   // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-  const index_t spans = (nx + SPAN - 1) / SPAN;
-  const index_t bands = (ny + WARPS * R - 1) / (WARPS * R);
-  const index_t span = blockIdx.x % spans, band = blockIdx.x / spans % bands;
-  const index_t z = blockIdx.x / spans / bands * CHUNK;
+  const index_t blocks = (nx + WIDTH - 1) / WIDTH;
   // The last of each are moved inward.
-  const index_t y0 = min_of(band * (WARPS * R), ny - WARPS * R) + warp * R, z0 = min_of(z, nz - CHUNK);
-  const index_t x0 = min_of(span * SPAN, nx - SPAN);
-  const bool first = x0 == 0, last = x0 + SPAN == nx;
-  const bool sides = first || last || y0 < 1 || y0 + R + 1 > ny;
-  const bool ends = z0 < 1 || z0 + CHUNK + 1 > nz;
-  if (sides || ends) heat3d_make<true, true>(in, out, nz, ny, nx, z0, y0, x0, first, last);
-  else heat3d_make<false, false>(in, out, nz, ny, nx, z0, y0, x0, first, last);
+  // A device holds so many blocks at a time: as many make a strip, so that the next chunk follows while the planes that both
+  // read lie in the second-level cache.
+  constexpr index_t TOGETHER = 1056, ROWS = TIERS * R;
+  const index_t bands = (ny + ROWS - 1) / ROWS, chunks = (nz + chunk - 1) / chunk;
+  const index_t strip = min_of(max_of(TOGETHER / blocks, 1), bands), of_strip = blockIdx.x / (strip * blocks * chunks);
+  const index_t in_strip = blockIdx.x - of_strip * (strip * blocks * chunks), row = in_strip / blocks;
+  const index_t strip_bands = min_of(strip, bands - of_strip * strip);
+  const index_t y0 = min_of((of_strip * strip + row % strip_bands) * ROWS, ny - ROWS), z0 = min_of(row / strip_bands * chunk, nz - chunk);
+  const index_t x0 = min_of(in_strip % blocks * WIDTH, nx - WIDTH);
+  const bool faces = x0 == 0 || x0 + WIDTH == nx || y0 < 1 || y0 + ROWS + 1 > ny || z0 < 1 || z0 + chunk + 1 > nz;
+  if (faces) heat3d_make<true>(in, out, nz, ny, nx, z0, y0, x0, chunk, warp);
+  else heat3d_make<false>(in, out, nz, ny, nx, z0, y0, x0, chunk, warp);
 }
 
 

@@ -24,7 +24,9 @@ __device__ __forceinline__ void* sg_dyn_smem() {
 template <int BYTES>
 __device__ __forceinline__ void sg_cp_async(void* to_shared, const void* from_global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to_shared)), "l"(from_global), "n"(BYTES) : "memory");
+  const unsigned to = (unsigned)__cvta_generic_to_shared(to_shared);
+  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");  // past the first-level cache
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from_global), "n"(BYTES) : "memory");
 #else
   for (int i = 0; i < BYTES / 4; ++i) ((unsigned*)to_shared)[i] = ((const unsigned*)from_global)[i];
 #endif
@@ -314,11 +316,11 @@ __device__ __forceinline__ void fourth_march(const real* __restrict__ in, real* 
 #pragma unroll 1
       for (; y < until; y += RING) {
         const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
-#pragma unroll
+#pragma unroll 6
         for (int i = 0; i < RING; ++i) {
           real row[V];
           take(row, i);
-          fetch(source, (i + RING - 1) % RING);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           fourth_levels<true, false>(sum0, row, 0, ny, lo, hi);
           if (stored && i >= unmade) fourth_store<true, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);
@@ -332,11 +334,11 @@ __device__ __forceinline__ void fourth_march(const real* __restrict__ in, real* 
 #pragma unroll 1
       for (; y < until; y += RING) {
         const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
-#pragma unroll
+#pragma unroll 6
         for (int i = 0; i < RING; ++i) {
           real row[V];
           take(row, i);
-          fetch(source, (i + RING - 1) % RING);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           fourth_levels<false, false>(sum0, row, 0, ny, lo, hi);
           if (stored && i >= unmade) fourth_store<false, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);
@@ -449,11 +451,11 @@ __device__ __forceinline__ void fourth_single_march(const real* __restrict__ in,
 #pragma unroll 1
       for (; y < until; y += RING) {
         const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
-#pragma unroll
+#pragma unroll 6
         for (int i = 0; i < RING; ++i) {
           real row[V];
           take(row, i);
-          fetch(source, (i + RING - 1) % RING);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           fourth_single_levels<true, false>(sum0, row, 0, ny, lo, hi);
           if (stored && i >= unmade) fourth_single_store<true, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);
@@ -467,11 +469,11 @@ __device__ __forceinline__ void fourth_single_march(const real* __restrict__ in,
 #pragma unroll 1
       for (; y < until; y += RING) {
         const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
-#pragma unroll
+#pragma unroll 6
         for (int i = 0; i < RING; ++i) {
           real row[V];
           take(row, i);
-          fetch(source, (i + RING - 1) % RING);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
           sg_cp_async_commit();
           fourth_single_levels<false, false>(sum0, row, 0, ny, lo, hi);
           if (stored && i >= unmade) fourth_single_store<false, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);

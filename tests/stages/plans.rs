@@ -106,7 +106,7 @@ fn assert_marches_within_limits(kernel: &Kernel, marching: &Marching, extents: &
         };
         let spans = axis + 2 == extents.len();
         blocks *= match spans && extents.len() == 2 {
-            true => pieces.div_ceil(marching.warps),
+            true => pieces.div_ceil(marching.abreast),
             false => pieces,
         };
     }

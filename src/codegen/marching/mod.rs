@@ -14,7 +14,10 @@ use self::update::{MarchUpdate, none, update};
 use super::cells::Cells;
 use super::context::NAMES;
 use super::updates::Weights;
-use crate::plan::{Kernel, Marching, exchanged, lag, streamed};
+use crate::plan::{
+    Kernel, Marching, PLANES_HELD, even, exchanged, held, lag, reads_beside_all, rows_of_warp,
+    streamed, unrolled,
+};
 use crate::spec::{AxisBoundary, Stencil};
 
 /// The parts of a text that all kernels of a plan share.
@@ -55,8 +58,8 @@ pub(super) struct MarchContext {
     pub near: usize,
     /// Rows of a plane that a lane holds.
     pub rows: usize,
-    /// Where nothing marches: rows or planes that are read ahead.
-    pub ahead: usize,
+    /// Where a single update is made: how a block lies in shared memory.
+    pub held: Option<Held>,
     /// The axes but that along rows, the slowest last.
     pub followed: Vec<Followed>,
     /// The slowest axis, and its name.
@@ -68,12 +71,76 @@ pub(super) struct MarchContext {
     pub x: AxisFaces,
 }
 
+/// What a block holds in shared memory where a single update is made: in 2D all rows that it reads, in 3D a ring of planes.
+#[derive(Serialize)]
+pub(super) struct Held {
+    pub planes: usize,
+    /// Rows, and those of them that are read; cells before each, and of each.
+    pub rows: usize,
+    pub read: usize,
+    pub before: usize,
+    pub row: usize,
+    /// Warps side by side along rows, and below each other.
+    pub abreast: usize,
+    pub tiers: usize,
+    /// Rows that a warp makes: of a plane, or in 2D of a chunk, which the last warp may not fill.
+    pub made: usize,
+    /// Cells beside a row that are copied, on either side.
+    pub left: usize,
+    pub right: usize,
+    /// Rows that have such: how many, after those that have not.
+    pub beside_first: usize,
+    pub beside: usize,
+    /// Blocks that a device holds at a time.
+    pub together: usize,
+}
+
+impl Held {
+    fn new(marching: &Marching, stencil: &Stencil) -> Self {
+        let rank = stencil.rank();
+        let (rows, before, row) = held(stencil, marching);
+        let made = match rank {
+            2 => rows_of_warp(marching),
+            _ => marching.rows,
+        };
+        let across = stencil.reach()[rank - 2];
+        // Where the last warp does not make all its rows, nothing is read for the others.
+        let read = match rank {
+            2 => marching.chunk.unwrap_or(1) + across.lo + across.hi,
+            _ => rows,
+        };
+        let beside = even(stencil, 0, rank - 1);
+        let copied = |n: usize| n.next_multiple_of(marching.copy_bytes / stencil.dtype().size());
+        let (beside_first, outer) = match reads_beside_all(stencil) {
+            true => (0, 0),
+            false => (across.lo, across.lo + across.hi),
+        };
+        Self {
+            planes: if rank == 2 { 1 } else { PLANES_HELD },
+            rows,
+            read,
+            before,
+            row,
+            abreast: marching.abreast,
+            tiers: marching.tiers(),
+            made,
+            left: copied(beside.lo),
+            right: copied(beside.hi),
+            beside_first,
+            beside: read - outer,
+            together: marching.slots(),
+        }
+    }
+}
+
 /// What is special to a kernel.
 #[derive(Serialize)]
 pub(super) struct MarchKernel {
     pub warps: usize,
     pub prefetch: usize,
     pub min_blocks: usize,
+    /// Rows or planes of the steady loop that are written out one after the other.
+    pub unrolled: usize,
     /// Rows or planes before and after the chunk that arrive at the first level.
     pub before: usize,
     pub after: usize,
@@ -89,9 +156,8 @@ pub(super) struct MarchKernel {
     /// From one span to the next, and from one block of rows to the next.
     pub stride: usize,
     pub row_stride: usize,
-    /// Where nothing marches: rows or planes of a chunk, and turns of the loop over them.
+    /// Rows of a chunk, if the text says it.
     pub chunk: usize,
-    pub turns: usize,
     /// Cells of the ring.
     pub ring_cells: usize,
     /// Edge rows that two warps exchange.
@@ -137,7 +203,7 @@ impl MarchContext {
         Self {
             cells: marching.cells,
             span: marching.span(),
-            lane_align: match marching.prefetch {
+            lane_align: match rank {
                 1 => marching.copy_bytes,
                 _ => power(lane_bytes).min(16),
             },
@@ -160,7 +226,7 @@ impl MarchContext {
             beyond,
             none: none(cells),
             rows: marching.rows,
-            ahead: marching.ahead(stencil),
+            held: once.then(|| Held::new(marching, stencil)),
             followed: (0..rank - 1)
                 .rev()
                 .map(|axis| Followed {
@@ -193,6 +259,7 @@ impl MarchKernel {
             warps: marching.warps,
             prefetch: marching.prefetch,
             min_blocks: marching.min_blocks,
+            unrolled: unrolled(stencil, marching, steps),
             before: kernel.halo[0].lo,
             after: kernel.halo[0].hi,
             lag: total,
@@ -204,8 +271,6 @@ impl MarchKernel {
             row_stride: marching.strides()[0],
             exchanged: exchanged(stencil),
             chunk: marching.chunk.unwrap_or(0),
-            turns: (marching.chunk.unwrap_or(0) + kernel.halo[0].lo + kernel.halo[0].hi)
-                .div_ceil(marching.ahead(stencil)),
             ring_cells: marching.prefetch * marching.warps * marching.rows * marching.span(),
             stride: marching.strides().last().copied().unwrap_or(1),
             store_cells: marching.store_bytes / result,

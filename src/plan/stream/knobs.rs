@@ -12,6 +12,31 @@ pub(crate) fn cells_of(rank: usize) -> &'static [usize] {
 /// Rows of a plane that it can hold.
 pub(crate) const ROWS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 
+/// Rows of a thread and warps of a block in 3D: with levels, where edge rows are exchanged; and without, where a block is
+/// to fill a multiprocessor.
+const MARCHING: &[(usize, usize)] = &[
+    (3, 12),
+    (4, 12),
+    (4, 8),
+    (3, 8),
+    (2, 16),
+    (2, 8),
+    (4, 4),
+    (2, 4),
+    (1, 8),
+];
+
+const ONCE: &[(usize, usize)] = &[
+    (2, 32),
+    (4, 16),
+    (4, 8),
+    (2, 16),
+    (2, 8),
+    (2, 4),
+    (1, 8),
+    (1, 4),
+];
+
 /// What the schedule decides of [`Marching`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Knobs {
@@ -21,6 +46,8 @@ pub(crate) struct Knobs {
     pub prefetch: usize,
     pub min_blocks: usize,
     pub chunk: Option<usize>,
+    /// Cells of a row that a block makes in 3D, if the schedule says it.
+    pub row: Option<usize>,
 }
 
 /// The geometries that are tried, as far as the schedule leaves them open.
@@ -42,42 +69,37 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
             .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
             .collect(),
     };
-    let shapes: &[(usize, usize)] = match rank {
-        1 | 2 => &[(1, 4)],
-        _ => &[
-            (3, 12),
-            (4, 12),
-            (4, 8),
-            (3, 8),
-            (2, 16),
-            (2, 8),
-            (4, 4),
-            (2, 4),
-            (1, 8),
-        ],
-    };
     let threads = schedule.threads.map(|threads| (threads / WARP).max(1));
-    let mut shapes: Vec<(usize, usize)> = shapes
-        .iter()
-        .map(|&(rows, warps)| {
-            (
-                schedule
-                    .rows_per_thread
-                    .filter(|_| rank == 3)
-                    .unwrap_or(rows),
-                threads.unwrap_or(warps),
-            )
-        })
-        .collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    let prefetch = match schedule.prefetch_depth {
+    let mut all = Vec::new();
+    for prefetch in match schedule.prefetch_depth {
         Some(depth) => vec![depth],
         None if rank == 1 => vec![1],
         None if rank == 2 => vec![6, 1],
         None => vec![3, 1],
-    };
-    product(&cells, &shapes, &prefetch, schedule)
+    } {
+        let shapes = match rank {
+            2 if prefetch == 1 => &[(1, 8), (1, 4)][..],
+            1 | 2 => &[(1, 4)],
+            _ if prefetch == 1 => ONCE,
+            _ => MARCHING,
+        };
+        let mut shapes: Vec<(usize, usize)> = shapes
+            .iter()
+            .map(|&(rows, warps)| {
+                (
+                    schedule
+                        .rows_per_thread
+                        .filter(|_| rank == 3)
+                        .unwrap_or(rows),
+                    threads.unwrap_or(warps),
+                )
+            })
+            .collect();
+        shapes.sort_unstable();
+        shapes.dedup();
+        all.extend(product(&cells, &shapes, &[prefetch], schedule));
+    }
+    all
 }
 
 /// Every geometry, coarsely, as far as the schedule leaves it open: for grids and stencils that none of [`knobs`] suits.
@@ -108,11 +130,8 @@ fn product(
     schedule: &Schedule,
 ) -> Vec<Knobs> {
     // With one axis there is nothing to march along.
-    let chunk = schedule
-        .tile
-        .as_ref()
-        .filter(|tile| tile.len() > 1)
-        .and_then(|tile| tile.first().copied());
+    let tile = schedule.tile.as_ref().filter(|tile| tile.len() > 1);
+    let chunk = tile.and_then(|tile| tile.first().copied());
     let mut all = Vec::new();
     for &cells in cells {
         for &(rows, warps) in shapes {
@@ -124,6 +143,7 @@ fn product(
                     prefetch,
                     min_blocks: schedule.resident_blocks.unwrap_or(0),
                     chunk,
+                    row: tile.and_then(|tile| tile.get(2).copied()),
                 });
             }
         }

@@ -16,8 +16,6 @@ pub(in crate::plan) struct Lack {
 pub(super) enum Resource {
     /// Updates that a kernel without a ring makes.
     UpdatesWithoutRing,
-    /// Cells a thread, of which neighbours beside a row are read.
-    CellsOfThread,
     /// Cells that a warp, or a block, holds along an axis: those that overlap, and one.
     Overlap(Axis),
     /// Cells that a warp holds of a row.
@@ -82,7 +80,11 @@ impl Lack {
 
     /// How near to a kernel it is: the greatest is nearest.
     pub(in crate::plan) fn nearness(&self) -> impl Ord {
-        (self.of, Reverse(self.needed))
+        let of = match self.of {
+            Resource::Registers { .. } => Resource::Registers { threads: 0 },
+            of => of,
+        };
+        (of, Reverse(self.needed.saturating_sub(self.held)))
     }
 }
 
@@ -95,7 +97,6 @@ impl fmt::Display for Lack {
                 f,
                 "{needed} updates a launch; without a ring (\"prefetch_depth\" 1) it makes {held}"
             ),
-            Resource::CellsOfThread => write!(f, "{needed} cells a thread; found {held}"),
             Resource::Overlap(axis) => write!(
                 f,
                 "an overlap of {} cells along {axis}, where a {} holds {held}",

@@ -30,7 +30,10 @@ use lack::{Axis, Resource};
 pub use marching::Marching;
 pub(super) use marching::rows_of;
 pub(super) use sums::registers;
-pub(crate) use sums::{Arrival, arrival, even, exchanged, lag, split_offset, streamed, sums};
+pub(crate) use sums::{
+    Arrival, arrival, even, exchanged, lag, reads_beside_all, split_offset, streamed, sums,
+    turn_instructions, unrolled,
+};
 
 use super::Device;
 use super::device::WARP;
@@ -46,10 +49,13 @@ const MAX_REGISTERS: usize = 232;
 /// A kernel may need this part more, of which the compiler keeps what it can elsewhere.
 const SPILLED: usize = 20;
 
-/// Rows and planes of a chunk of a kernel without a ring.
-const ROWS_ONCE: usize = 8;
+/// Where a single update is made: rows of a warp in 2D; planes in shared memory in 3D, two of them on their way.
+const ROWS_ONCE: usize = 4;
 
-const PLANES_ONCE: usize = 32;
+pub(crate) const PLANES_HELD: usize = 3;
+
+/// Bytes that a line of memory has. Copies to shared memory go the faster where both sides begin at one.
+const LINE: usize = 128;
 
 /// Why `stream` cannot compute a stencil, if so: what there is, and what would be right.
 pub(super) fn refusal(stencil: &Stencil) -> Option<(String, String)> {
@@ -109,6 +115,7 @@ pub(super) fn kernel(
         cells: knobs.cells,
         rows: knobs.rows,
         warps: knobs.warps,
+        abreast: if rank == 3 { 1 } else { knobs.warps },
         prefetch: knobs.prefetch,
         copy_bytes: 0,
         store_bytes: 0,
@@ -121,12 +128,13 @@ pub(super) fn kernel(
             .collect(),
         least: Vec::new(),
         longer: 0,
+        planes: 0,
         multiple: 1,
         resident: 1,
         multiprocessors: device.multiprocessors as usize,
     };
     if rank > 1 && knobs.prefetch == 1 {
-        once(stencil, &mut marching, depth)?;
+        once(stencil, &mut marching, knobs, depth)?;
     }
     marching.least = least(stencil, &marching, depth)?;
     let axes = Axis::marched(rank).iter();
@@ -151,7 +159,8 @@ pub(super) fn kernel(
     marching.multiple = multiples[0].max(multiples[1]);
     let ring = marching.prefetch * marching.rows * marching.warps * marching.span() * size;
     let shared_bytes = match knobs.prefetch {
-        1 => 0,
+        1 if rank == 1 => 0,
+        1 => held_cells(stencil, &marching) * size,
         _ => ring + exchanged_bytes(stencil, &marching, depth),
     };
     let threads = WARP * marching.warps;
@@ -179,14 +188,14 @@ pub(super) fn kernel(
     marching.resident = occupancy.blocks.max(1) as usize;
     let strides = marching.strides();
     let across = match rank {
-        1 | 2 => vec![strides[0] * marching.warps],
+        1 | 2 => vec![strides[0] * marching.abreast],
         _ => strides,
     };
     let levels = levels(stencil, depth);
     let halo: Vec<Reach> = (0..rank)
         .map(|axis| match axis {
             0 if rank == 1 => marching.overlap[0],
-            0 if knobs.prefetch == 1 => reach[0],
+            _ if knobs.prefetch == 1 => reach[axis],
             0 => {
                 let levels = (0..updates.len()).map(|u| streamed(stencil, u));
                 deep(levels.fold(Reach::default(), |sum, reach| sum + reach))
@@ -230,25 +239,74 @@ fn beside(rank: usize) -> std::ops::Range<usize> {
     rank.min(2) - 1..rank
 }
 
-/// Turns a geometry into that of a kernel that makes one step straight from memory: nothing overlaps, and a chunk has a length
-/// of its own. `Err` tells why there is none.
-fn once(stencil: &Stencil, marching: &mut Marching, depth: usize) -> Result<(), Lack> {
-    let reach = stencil.reach();
+/// Turns a geometry into that of a kernel that makes one update, of what a block reads into shared memory: nothing overlaps.
+/// In 2D that is all rows of a chunk, in 3D plane after plane. `Err` tells why there is none.
+fn once(
+    stencil: &Stencil,
+    marching: &mut Marching,
+    knobs: &Knobs,
+    depth: usize,
+) -> Result<(), Lack> {
     let rank = stencil.rank();
     let updates = depth.saturating_mul(stencil.updates().len());
     Lack::check(Resource::UpdatesWithoutRing, updates, 1)?;
-    let beside = even(stencil, 0, rank - 1).radius();
-    Lack::check(Resource::CellsOfThread, beside, marching.cells)?;
     marching.overlap = vec![Reach::default(); rank - 1];
-    marching.longer = beside;
-    let total = reach[0].lo + reach[0].hi;
-    let chunk = marching
-        .chunk
-        .unwrap_or(if rank == 2 { ROWS_ONCE } else { PLANES_ONCE });
-    // Planes are read two at a time.
-    let odd = usize::from(rank == 3 && chunk % 2 != total % 2);
-    marching.chunk = Some(if chunk > 1 { chunk - odd } else { chunk + odd });
+    marching.longer = even(stencil, 0, rank - 1).radius();
+    if rank == 3 {
+        marching.abreast = abreast(stencil.extents()[2], knobs);
+        let fill = stencil.reach()[0].lo + stencil.reach()[0].hi;
+        let box_of_three = fill <= 2 && stencil.taps() > 9;
+        marching.planes = (2 * fill * fill).clamp(8, 128) << usize::from(box_of_three);
+        return Ok(());
+    }
+    marching.abreast = 1;
+    let rows = (ROWS_ONCE * marching.warps).min(stencil.extents()[0].max(1));
+    marching.chunk = Some(marching.chunk.unwrap_or(rows));
     Ok(())
+}
+
+/// Warps side by side along rows of `nx` cells: as many as the schedule says; else up to 8, four times as many lying below each
+/// other where there are so many, with the least of rows computed twice.
+fn abreast(nx: usize, knobs: &Knobs) -> usize {
+    let span = WARP * knobs.cells;
+    let said = knobs.row.map(|row| row / span);
+    if let Some(said) = said.filter(|&n| n > 0 && knobs.warps.is_multiple_of(n)) {
+        return said;
+    }
+    let computed = |abreast: &usize| nx.div_ceil(abreast * span) * abreast * span;
+    let possible =
+        |&n: &usize| 4 * n <= knobs.warps && knobs.warps.is_multiple_of(n) && n * span <= nx;
+    let all = [8, 4, 2].into_iter().filter(possible);
+    all.chain([1]).min_by_key(computed).unwrap_or(1)
+}
+
+/// Rows of shared memory, cells before each and cells of each: those that a block reads of a plane, in 2D of a chunk,
+/// where a single update is made. Room before a row takes what lies before it and what lies behind the one before.
+pub(crate) fn held(stencil: &Stencil, marching: &Marching) -> (usize, usize, usize) {
+    let rank = stencil.rank();
+    let (size, x) = (stencil.dtype().size(), rank - 1);
+    let across = stencil.reach()[rank - 2];
+    let made = match rank {
+        2 => marching.warps * rows_of_warp(marching),
+        _ => marching.tiers() * marching.rows,
+    };
+    let beside = even(stencil, 0, x);
+    let lanes = |n: usize| n.next_multiple_of(marching.cells) * size;
+    let before = (lanes(beside.lo) + lanes(beside.hi)).next_multiple_of(LINE) / size;
+    let row = marching.abreast * marching.span();
+    (made + across.lo + across.hi, before, row)
+}
+
+/// Rows that each warp makes in 2D, where a single update is made; the last may make fewer.
+pub(crate) fn rows_of_warp(marching: &Marching) -> usize {
+    marching.chunk.unwrap_or(1).div_ceil(marching.warps)
+}
+
+/// Cells of shared memory where a single update is made.
+fn held_cells(stencil: &Stencil, marching: &Marching) -> usize {
+    let (rows, before, row) = held(stencil, marching);
+    let planes = if stencil.rank() == 2 { 1 } else { PLANES_HELD };
+    planes * rows * (before + row) + before
 }
 
 /// Bytes of one copy or store of cells of `size` bytes: the largest power of two up to 16 that divides rows of `nx` cells, and
@@ -306,7 +364,7 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
             reach += usize::from(reach > 0 && boundary.faces().iter().any(whole));
             let (of, needed, held) = match fastest {
                 true => (Resource::CellsOfWarp, 2 * reach, n),
-                // Without a ring, only the grid has to have them.
+                // Where a single update is made, only the grid has to have them.
                 false if marching.prefetch == 1 => (Resource::RowsOfBlock, reach, n),
                 false => (Resource::RowsOfThread, reach, marching.rows),
             };
@@ -318,6 +376,7 @@ fn least(stencil: &Stencil, marching: &Marching, depth: usize) -> Result<Vec<usi
     }
     let reach = stencil.reach()[0];
     if marching.prefetch == 1 {
+        // Chunks that the launch chooses are never longer than the grid.
         let least = marching.chunk.unwrap_or(1).max(reach.radius() + 1);
         return Ok(std::iter::once(least).chain(region).collect());
     }

@@ -78,6 +78,47 @@ pub fn exchanged(stencil: &Stencil) -> usize {
     rows.max().unwrap_or(0)
 }
 
+/// Whether taps in other rows of a plane, in 2D in any other row, lie beside the cell.
+pub(crate) fn reads_beside_all(stencil: &Stencil) -> bool {
+    let x = stencil.rank() - 1;
+    let taps = stencil.updates().iter().flat_map(|update| &update.taps);
+    taps.into_iter()
+        .any(|tap| tap.offset[x] != 0 && x > 0 && tap.offset[x - 1] != 0)
+}
+
+/// Instructions that a loop may have, about, for the caches of instructions to hold it; registers of a thread by the estimate
+/// beyond which values have no second home.
+const MOST_INSTRUCTIONS: usize = 1500;
+
+const ROOMY: usize = 228;
+
+/// Rows or planes that the steady loop of a march writes out one after the other: as many as the ring has, so that their
+/// places are constants and registers need no moving, or as many of these as the caches of instructions hold; one where
+/// registers are scarce.
+pub(crate) fn unrolled(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
+    let each = turn_instructions(stencil, marching, depth).max(1);
+    let ring = match registers(stencil, marching, depth) > ROOMY {
+        true => 1,
+        false => marching.prefetch,
+    };
+    let divisors = (1..=ring).rev().filter(|n| ring.is_multiple_of(*n));
+    let mut fitting = divisors.filter(|n| n * each <= MOST_INSTRUCTIONS);
+    fitting.next().unwrap_or(1)
+}
+
+/// Instructions that an arriving row or plane takes a warp, about.
+pub(crate) fn turn_instructions(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
+    let x = stencil.rank() - 1;
+    let words = stencil.value_bytes() / 4;
+    // With one axis the levels are a loop.
+    let depth = if stencil.rank() > 1 { depth } else { 1 };
+    let levels = stencil.updates().iter().map(|update| {
+        let shuffles = (update.reach[x].lo + update.reach[x].hi) * words;
+        marching.rows * (marching.cells * update.taps.len() + shuffles)
+    });
+    depth * levels.sum::<usize>()
+}
+
 /// Registers of a thread: sums, rows that arrive, and what there is besides. An estimate.
 pub(crate) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) -> usize {
     let words = stencil.value_bytes() / 4;
@@ -92,8 +133,12 @@ pub(crate) fn registers(stencil: &Stencil, marching: &Marching, depth: usize) ->
             2 => 1,
             _ => marching.rows + reach[1].lo + reach[1].hi,
         };
-        let read = marching.ahead(stencil) * rows * marching.cells * words;
-        return read + (reach[0].lo + reach[0].hi) * cells + cells + 28;
+        let beside = match reads_beside_all(stencil) {
+            true => reach[stencil.rank() - 1].lo + reach[stencil.rank() - 1].hi,
+            false => 0,
+        };
+        let read = rows * (marching.cells + beside) * words;
+        return read + (reach[0].lo + reach[0].hi) * cells + 28;
     }
     let levels = 0..stencil.updates().len();
     let held: usize = levels

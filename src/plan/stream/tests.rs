@@ -28,6 +28,11 @@ fn divided() -> impl Strategy<Value = (Marching, Vec<usize>)> {
                 cells,
                 rows: if rank == 2 { 1 } else { rows },
                 warps,
+                abreast: match rank {
+                    2 => warps,
+                    _ if warps.is_multiple_of(2) && overlap[0] > 128 => 2,
+                    _ => 1,
+                },
                 prefetch: 3,
                 copy_bytes: 4,
                 store_bytes: 4,
@@ -38,6 +43,7 @@ fn divided() -> impl Strategy<Value = (Marching, Vec<usize>)> {
                 periodic: vec![periodic; rank - 1],
                 least: vec![1; rank],
                 longer: 0,
+                planes: 0,
                 multiple: 1,
                 resident,
                 multiprocessors,
@@ -67,7 +73,7 @@ proptest! {
 
     #[test]
     fn chunks_cover_the_slowest_axis_and_no_other_length_of_whole_turns_takes_less_time(
-        (mut marching, extents) in divided(), fill in 0usize..40, ring in 1usize..8,
+        (mut marching, extents) in divided(), fill in 0usize..40, ring in 2usize..8,
     ) {
         marching.fill = fill;
         marching.prefetch = ring;
@@ -82,6 +88,26 @@ proptest! {
         let seconds = marching.seconds(&extents, chunk);
         for other in (MIN_CHUNK.min(n)..=n).filter(|&other| whole(other)) {
             prop_assert!(seconds <= marching.seconds(&extents, other), "{other} rather than {chunk}");
+        }
+    }
+
+    /// About as many planes as are best, unless so few blocks leave the device idle.
+    #[test]
+    fn chunks_of_single_updates_cover_the_slowest_axis_and_occupy_the_device(
+        (mut marching, extents) in divided(), fill in 0usize..17, planes in 1usize..200,
+    ) {
+        (marching.prefetch, marching.fill, marching.planes) = (1, fill, planes);
+        let n = extents[0];
+        let chunk = marching.chunk_of(&extents);
+        prop_assert!((1..=n.min(planes)).contains(&chunk));
+        let chunks = n.div_ceil(chunk);
+        prop_assert!(chunks * chunk >= n && (chunks - 1) * chunk < n);
+        let blocks = chunks * marching.across(&extents);
+        let short = fill.max(MIN_CHUNK / 2);
+        if chunk < n.min(planes).div_ceil(2) {
+            prop_assert!(chunk >= short.div_ceil(2), "{chunk}");
+        } else if chunk >= 2 * short {
+            prop_assert!(2 * blocks >= marching.slots(), "{blocks} blocks of {chunk}");
         }
     }
 
@@ -103,7 +129,7 @@ proptest! {
             let faces = if marching.periodic[axis] { 0 } else { overlap.lo + overlap.hi };
             let needed = (1..).find(|pieces| pieces * stride + faces >= n).expect("enough of them");
             across *= match extents.len() {
-                2 => needed.div_ceil(marching.warps),
+                2 => needed.div_ceil(marching.abreast),
                 _ => needed,
             };
         }
@@ -137,6 +163,7 @@ fn served() -> impl Strategy<Value = (Value, Knobs, usize, Vec<usize>)> {
         1usize..4,
         1usize..4,
         1usize..4,
+        1usize..3,
     );
     let entry = || prop::sample::select(vec!["zero", "replicate", "reflect", "mirror", "periodic"]);
     let dtype = prop::sample::select(vec!["f32", "u8", "f16", "f64", "c128"]);
@@ -153,7 +180,7 @@ fn served() -> impl Strategy<Value = (Value, Knobs, usize, Vec<usize>)> {
                 "grid": last(grid), "dtype": dtype, "boundary": boundary,
                 "stencil": {"shape": "points", "points": points},
             });
-            let (cells, rows, warps, prefetch) = knobs;
+            let (cells, rows, warps, prefetch, abreast) = knobs;
             let knobs = Knobs {
                 cells,
                 rows: if rank == 2 { 1 } else { rows },
@@ -161,6 +188,7 @@ fn served() -> impl Strategy<Value = (Value, Knobs, usize, Vec<usize>)> {
                 prefetch,
                 min_blocks: 0,
                 chunk: (prefetch == 1).then_some(2 * warps),
+                row: Some(32 * cells * abreast),
             };
             let depth = if prefetch == 1 { 1 } else { depth };
             (spec, knobs, depth, last(other))
