@@ -94,10 +94,10 @@ fn marching_blocks(kernel: &Kernel, marching: &Marching, names: &[&str]) -> Vec<
             }
         })
         .collect();
-    if let [spans] = &mut pieces[..] {
-        if marching.abreast > 1 {
-            *spans = format!("ceil({spans} / {})", marching.abreast);
-        }
+    if let [spans] = &mut pieces[..]
+        && marching.abreast > 1
+    {
+        *spans = format!("ceil({spans} / {})", marching.abreast);
     }
     if names.len() > 1 {
         let chunk = match (kernel.is_once() && names.len() == 2, marching.chunk) {

@@ -4,7 +4,7 @@ use super::asked::marching_key;
 use super::candidates::{Candidate, stream_candidates};
 use super::impossible::deepest;
 use crate::plan::device::{MAX_THREADS, WARP};
-use crate::plan::stream::{self, Knobs, ROWS, cells_of};
+use crate::plan::stream::{self, Knobs, Lack, ROWS, cells_of};
 use crate::plan::{Device, Elements, Plan};
 use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 
@@ -111,6 +111,19 @@ impl Open<'_> {
         candidate.build(self.stencil, self.device)
     }
 
+    /// What the one nearest to a kernel lacks, of candidates that cannot be built.
+    fn lack(&self, candidates: &[Candidate]) -> Option<Lack> {
+        let lacks = candidates.iter().filter_map(|candidate| {
+            let knobs = candidate.knobs.as_ref()?;
+            let depth = candidate.depth;
+            let kernel =
+                stream::kernel(self.stencil, self.device, knobs, depth, "", Elements::Cells);
+            kernel.err()
+        });
+        // Of equally near ones the first, which is the most usual.
+        lacks.reduce(|a, b| if b.nearness() > a.nearness() { b } else { a })
+    }
+
     /// What keeps a candidate from being built.
     fn reason(&self, candidate: &Candidate) -> String {
         self.build(candidate).err().unwrap_or_default()
@@ -153,8 +166,10 @@ fn depth(open: &Open, schedule: &Schedule) -> Option<SpecError> {
         ..schedule.clone()
     };
     let deepest = deepest(asked, |depth| open.first(&with(depth)).is_some());
-    let mut nearest = open.first(&with(deepest)).filter(|_| deepest > 0)?;
-    nearest.depth = deepest + 1;
+    if deepest == 0 {
+        return None;
+    }
+    let lack = open.lack(&open.candidates(&with(deepest + 1)))?;
     let rest = Schedule {
         strategy: Strategy::Stream,
         temporal_depth: Some(asked),
@@ -164,14 +179,13 @@ fn depth(open: &Open, schedule: &Schedule) -> Option<SpecError> {
         "schedule.temporal_depth",
         format!("found {asked}"),
         format!(
-            "the largest possible depth{} is {deepest}: {} needs {}",
+            "the largest possible depth{} is {deepest}: {} needs {lack}",
             if *schedule == rest {
                 ""
             } else {
                 " with the rest of the schedule"
             },
-            deepest + 1,
-            open.reason(&nearest)
+            deepest + 1
         ),
     ))
 }
@@ -218,14 +232,9 @@ fn listed(some: &[usize], all: &[usize]) -> String {
 
 /// The error where no geometry whatever can be built: what the nearest to one lacks.
 fn whatever(open: &Open, schedule: &Schedule) -> SpecError {
-    let &Open { stencil, device } = open;
+    let stencil = open.stencil;
     let candidates = open.candidates(schedule);
-    let lacks = candidates.iter().filter_map(|candidate| {
-        let knobs = candidate.knobs.as_ref()?;
-        let kernel = stream::kernel(stencil, device, knobs, candidate.depth, "", Elements::Cells);
-        kernel.err()
-    });
-    let lack = lacks.max_by(|a, b| a.nearness().cmp(&b.nearness()));
+    let lack = open.lack(&candidates);
     let needs = match &lack {
         Some(lack) => lack.to_string(),
         None => candidates
