@@ -112,7 +112,7 @@ impl Open<'_> {
     }
 
     /// What the one nearest to a kernel lacks, of candidates that cannot be built.
-    fn lack(&self, candidates: &[Candidate]) -> Option<Lack> {
+    fn lack<N: Ord>(&self, candidates: &[Candidate], nearness: fn(&Lack) -> N) -> Option<Lack> {
         let lacks = candidates.iter().filter_map(|candidate| {
             let knobs = candidate.knobs.as_ref()?;
             let depth = candidate.depth;
@@ -121,7 +121,7 @@ impl Open<'_> {
             kernel.err()
         });
         // Of equally near ones the first, which is the most usual.
-        lacks.reduce(|a, b| if b.nearness() > a.nearness() { b } else { a })
+        lacks.reduce(|a, b| if nearness(&b) > nearness(&a) { b } else { a })
     }
 
     /// What keeps a candidate from being built.
@@ -169,7 +169,10 @@ fn depth(open: &Open, schedule: &Schedule) -> Option<SpecError> {
     if deepest == 0 {
         return None;
     }
-    let lack = open.lack(&open.candidates(&with(deepest + 1)))?;
+    let lack = open.lack(
+        &open.candidates(&with(deepest + 1)),
+        Lack::nearness_to_deeper,
+    )?;
     let rest = Schedule {
         strategy: Strategy::Stream,
         temporal_depth: Some(asked),
@@ -234,7 +237,7 @@ fn listed(some: &[usize], all: &[usize]) -> String {
 fn whatever(open: &Open, schedule: &Schedule) -> SpecError {
     let stencil = open.stencil;
     let candidates = open.candidates(schedule);
-    let lack = open.lack(&candidates);
+    let lack = open.lack(&candidates, Lack::nearness);
     let needs = match &lack {
         Some(lack) => lack.to_string(),
         None => candidates

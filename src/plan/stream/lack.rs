@@ -78,8 +78,15 @@ impl Lack {
         matches!(self.of, Resource::Grid(_))
     }
 
+    /// What is lacking, over what there is, of what a deeper kernel lacks: the greatest is nearest to it. One without a ring
+    /// is never deeper.
+    pub(in crate::plan) fn nearness_to_deeper(&self) -> impl Ord + use<> {
+        let short = self.needed.saturating_mul(1000) / self.held.max(1);
+        (self.of != Resource::UpdatesWithoutRing, Reverse(short))
+    }
+
     /// How near to a kernel it is: the greatest is nearest.
-    pub(in crate::plan) fn nearness(&self) -> impl Ord {
+    pub(in crate::plan) fn nearness(&self) -> impl Ord + use<> {
         let of = match self.of {
             Resource::Registers { .. } => Resource::Registers { threads: 0 },
             of => of,
