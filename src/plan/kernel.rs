@@ -93,7 +93,7 @@ impl Kernel {
         self.block.iter().map(|&n| n as usize).product()
     }
 
-    /// Whether it makes one step straight from memory, as `stream` does without a ring.
+    /// Whether it makes a single step of `stream`, without a ring.
     pub fn is_once(&self) -> bool {
         let marching = self.marching.as_ref();
         self.tile.len() > 1 && marching.is_some_and(|m| m.prefetch == 1)

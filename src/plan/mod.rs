@@ -140,7 +140,7 @@ impl Plan {
         }
     }
 
-    /// Whether its kernels make one step each straight from memory, as `stream` does without a ring.
+    /// Whether its kernels make a single step each of `stream`, without a ring.
     pub fn is_once(&self) -> bool {
         self.fused.first().is_some_and(Kernel::is_once)
     }

@@ -329,7 +329,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub rows_per_thread: Option<usize>,
-    /// Rows (2D) or planes (3D) that are on their way from memory or being read (`stream`); 1 makes one step straight from memory.
+    /// Rows (2D) or planes (3D) that are on their way from memory or being read (`stream`); 1 makes a single step, without a ring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "std::num::NonZeroUsize")]
     pub prefetch_depth: Option<usize>,

@@ -8,7 +8,7 @@ use stencilgen::cuda::CudaError;
 use stencilgen::half::{bf16, f16};
 use stencilgen::{Array, Backend, Compiler, DType, Data, Error, Stencil, reference};
 
-use crate::draw::{Draw, Drawn, cells, corners, inputs, streams};
+use crate::draw::{Draw, Drawn, cells, corners, inputs, once, streams};
 use crate::gpu::gpu;
 
 /// What a run gives, or `None` if it fails with a value that its type does not hold.
@@ -74,6 +74,7 @@ fn all_corners() -> Vec<Drawn> {
     drawn.extend(corners::kept());
     drawn.extend(streams::every_face());
     drawn.extend(streams::rings());
+    drawn.extend(once::blocks());
     drawn.extend(streams::kept());
     drawn
 }

@@ -105,7 +105,7 @@ fn ways(tile: &[usize]) -> [Value; 2] {
     ]
 }
 
-/// The same, and marching: through a ring, and straight from memory if there is more than one axis.
+/// The same, and marching: through a ring, and without one if there is more than one axis.
 fn all_ways(tile: &[usize]) -> Vec<Value> {
     let mut all = ways(tile).to_vec();
     all.push(json!({"strategy": "stream", "temporal_depth": 2}));

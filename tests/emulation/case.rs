@@ -28,11 +28,11 @@ impl Case {
     /// # Errors
     /// If there is no such plan: a halo that does not fit into shared memory, for instance.
     pub fn new(drawn: Drawn) -> Result<Self, SpecError> {
-        Self::with_indices(drawn, None)
+        Self::on(&Device::assumed(), drawn, None)
     }
 
-    /// The same with indices of `bits` bits, which the size of the grid decides otherwise.
-    pub fn with_indices(drawn: Drawn, bits: Option<u32>) -> Result<Self, SpecError> {
+    /// The same for a card, with indices of `bits` bits, which the size of the grid decides otherwise.
+    pub fn on(device: &Device, drawn: Drawn, bits: Option<u32>) -> Result<Self, SpecError> {
         let Drawn {
             origin,
             mut spec,
@@ -41,7 +41,7 @@ impl Case {
         let everything = format!("{origin} {spec:?} {input:?}");
         spec.name = format!("case_{:016x}", fingerprint(&everything));
         let stencil = Stencil::new(&spec)?;
-        let mut plan = Plan::new(&stencil, &Device::assumed())?;
+        let mut plan = Plan::new(&stencil, device)?;
         if let Some(bits) = bits {
             plan.index_bits = bits;
         }

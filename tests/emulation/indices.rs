@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use stencilgen::DType;
+use stencilgen::plan::Device;
 
 use super::case::Case;
 use super::draw::random::Random;
@@ -68,7 +69,7 @@ fn indices_of_64_bits_agree_with_the_reference() {
             }
             let input = inputs::usual(&grid, dtype, &mut random);
             let drawn = Drawn::new("64 bits", &spec, input).scheduled(way);
-            let case = Case::with_indices(drawn, Some(64)).expect("a plan");
+            let case = Case::on(&Device::assumed(), drawn, Some(64)).expect("a plan");
             assert!(case.source.text.contains("typedef long long index_t;"));
             cases.push(case);
         }
@@ -76,7 +77,7 @@ fn indices_of_64_bits_agree_with_the_reference() {
     session::check("indices", &cases);
 }
 
-/// Marching through a ring and straight from memory, near all faces and over the seams of periodic axes.
+/// Marching through a ring and without one, near all faces and over the seams of periodic axes.
 #[test]
 fn streams_with_indices_of_64_bits_agree_with_the_reference() {
     if !compiler::is_there() {
@@ -84,7 +85,7 @@ fn streams_with_indices_of_64_bits_agree_with_the_reference() {
     }
     let mut cases = Vec::new();
     for drawn in streams::every_face().into_iter().step_by(11) {
-        let case = Case::with_indices(drawn, Some(64)).expect("a plan");
+        let case = Case::on(&Device::assumed(), drawn, Some(64)).expect("a plan");
         assert!(case.source.text.contains("typedef long long index_t;"));
         cases.push(case);
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use stencilgen::plan::Marching;
+use stencilgen::plan::{Device, Marching};
 
 use super::case::Case;
 use super::draw::schedules::Way;
-use super::draw::streams;
 use super::draw::{cells, corners};
+use super::draw::{once, streams};
 use super::{common, compiler, conformance, planned, session};
 
 fn marching(case: &Case) -> &Marching {
@@ -36,10 +36,47 @@ fn every_entry_on_every_face_agrees_with_the_reference() {
     // Every case has borders between chunks, and between spans.
     for case in &cases {
         let (chunks, across) = division(case);
-        let warps = marching(case).warps as u128 * u128::from(case.stencil.rank() == 2);
-        assert!(chunks >= 2 && across.max(warps) >= 2, "{}", case.describe());
+        // In 2D warps with a ring lie side by side.
+        let marching = marching(case);
+        let spans = match case.stencil.rank() {
+            2 => marching.abreast,
+            _ => 1,
+        };
+        let spans = across.max(spans as u128);
+        assert!(chunks >= 2 && spans >= 2, "{}", case.describe());
     }
     session::check("stream_faces", &cases);
+}
+
+#[test]
+fn single_steps_by_blocks_of_every_shape_agree_with_the_reference() {
+    if !compiler::is_there() {
+        return;
+    }
+    // So small a card that the blocks of a chunk are more than it holds at a time.
+    let card = Device {
+        multiprocessors: 1,
+        ..Device::assumed()
+    };
+    let plan = |drawn| Case::on(&card, drawn, None).expect("a plan");
+    let cases: Vec<Case> = once::blocks().into_iter().map(plan).collect();
+    let mut abreast = BTreeSet::new();
+    for case in &cases {
+        assert!(case.plan.is_once(), "{}", case.describe());
+        if case.stencil.rank() == 3 {
+            let (chunks, across) = division(case);
+            let marching = marching(case);
+            abreast.insert(marching.abreast);
+            let together = marching.resident as u128;
+            assert!(
+                chunks >= 2 && across > together,
+                "{chunks} chunks of {across} blocks, {together} at a time: {}",
+                case.describe()
+            );
+        }
+    }
+    assert_eq!(abreast, [1, 2, 4].into());
+    session::check("stream_blocks", &cases);
 }
 
 #[test]

@@ -14,6 +14,9 @@
 //! its rule names. Along the streamed axis what lies beyond is linear in what arrives, so near a face an arriving row is
 //! added to some sums once more, as the rows beyond the face that follow it.
 //!
+//! A single step (`prefetch` 1) needs no ring and no overlap: a block copies what it reads of its neighbours to shared
+//! memory as well, in 2D all rows of a chunk, in 3D plane after plane of a short one, and its warps add up from there.
+//!
 //! Sums are made in the order in which rows arrive, the lowest first, so they depend on nothing but a cell's place in the
 //! grid: any depth, chunk or span gives the same bits.
 

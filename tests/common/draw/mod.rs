@@ -5,6 +5,7 @@ pub mod boundaries;
 pub mod cells;
 pub mod corners;
 pub mod inputs;
+pub mod once;
 pub mod random;
 pub mod schedules;
 pub mod shapes;

@@ -13,7 +13,7 @@ use super::{Drawn, cells};
 #[derive(Debug, Clone, Copy)]
 pub struct March {
     pub depth: usize,
-    /// Rows or planes of the ring; with 1 it makes a step straight from memory.
+    /// Rows or planes of the ring; with 1 it makes a single step, without one.
     pub prefetch: usize,
     pub cells: usize,
     /// Rows of a plane that a thread holds, and warps of a block.
@@ -33,12 +33,11 @@ impl March {
         schedule
     }
 
-    /// Straight from memory, where a thread holds as many cells as are read beside it.
+    /// A single step without a ring.
     pub fn once(self) -> Self {
         Self {
             depth: 1,
             prefetch: 1,
-            cells: self.cells.max(2),
             ..self
         }
     }
@@ -50,24 +49,11 @@ pub fn plan_of(spec: &Spec) -> Option<Plan> {
     Plan::new(&stencil, &Device::assumed()).ok()
 }
 
-/// The same spec, marching over `chunk` rows or planes at a time, or over one more: planes may be made two at a time. `None`
-/// if there is no such plan, or one axis alone, along which nothing marches.
+/// The same spec, marching over `chunk` rows or planes at a time, or over one more: a whole chunk may have to be made by
+/// several warps. `None` if there is no such plan, or one axis alone, along which nothing marches.
 pub fn in_chunks(spec: &Spec, chunk: usize) -> Option<Spec> {
-    let schedule = &spec.schedule;
     let grid = spec.grid.as_ref().filter(|grid| grid.len() > 1)?;
-    let tile = match plan_of(spec) {
-        Some(plan) => plan.tile,
-        // The usual chunk may be longer than the grid.
-        None if grid.len() == 3 && schedule.prefetch_depth == Some(1) => {
-            let warps = schedule.threads? / 32;
-            vec![
-                0,
-                schedule.rows_per_thread? * warps,
-                32 * schedule.cells_per_thread?,
-            ]
-        }
-        None => return None,
-    };
+    let tile = plan_of(spec)?.tile;
     [chunk, chunk + 1].into_iter().find_map(|chunk| {
         let mut spec = spec.clone();
         let mut tile = tile.clone();
@@ -93,7 +79,13 @@ fn kinds() -> [Value; 9] {
 }
 
 /// A spec of one of these kinds, with an input, marching over `chunk` rows or planes at a time.
-fn drawn(origin: &str, mut spec: Value, kind: &Value, chunk: usize, random: &mut Random) -> Drawn {
+pub(super) fn drawn(
+    origin: &str,
+    mut spec: Value,
+    kind: &Value,
+    chunk: usize,
+    random: &mut Random,
+) -> Drawn {
     for (key, value) in kind.as_object().expect("an object") {
         spec[key] = value.clone();
     }
@@ -110,7 +102,7 @@ fn drawn(origin: &str, mut spec: Value, kind: &Value, chunk: usize, random: &mut
 }
 
 /// A stencil that reaches no farther than 2, with the march that suits it: small blocks, so that small grids take several.
-fn shapes(rank: usize) -> [(Value, March); 3] {
+pub(super) fn shapes(rank: usize) -> [(Value, March); 3] {
     let march = |depth, rows, warps| March {
         depth,
         prefetch: 2,
@@ -133,14 +125,14 @@ fn shapes(rank: usize) -> [(Value, March); 3] {
 }
 
 /// Of the slowest axis, of that between it and the rows in 3D, and of the rows.
-fn extents(rank: usize, slowest: usize, between: usize, rows: usize) -> Vec<usize> {
+pub(super) fn extents(rank: usize, slowest: usize, between: usize, rows: usize) -> Vec<usize> {
     match rank {
         2 => vec![slowest, rows],
         _ => vec![slowest, between, rows],
     }
 }
 
-/// Every entry on every face, by stencils of every reach, in two steps at once and in single ones, straight from memory.
+/// Every entry on every face, by stencils of every reach, in two steps at once and in single ones, without a ring.
 pub fn every_face() -> Vec<Drawn> {
     let random = &mut Random::new(31);
     let mut all = Vec::new();
@@ -272,7 +264,7 @@ pub fn kept() -> Vec<Drawn> {
 }
 
 /// Grids, stencils and boundaries of all ways to scatter; each with the march of its deepest kernel, and whether a step
-/// straight from memory adds in the same order: it takes rows beyond a face where they lie, not when those arrive that they
+/// without a ring adds in the same order: it takes rows beyond a face where they lie, not when those arrive that they
 /// follow.
 fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
     let march = |cells, rows, warps| March {
@@ -343,7 +335,7 @@ fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
 }
 
 /// The same four steps made in several ways, which must give the same bits: one by one through a ring, two to four together, and
-/// one by one straight from memory where that adds in the same order.
+/// one by one without one where that adds in the same order.
 pub fn steps() -> Vec<Vec<Drawn>> {
     let kinds = [
         json!({"dtype": "f32"}),
