@@ -133,10 +133,16 @@ impl Module {
         let mut source = arrays.input;
         let mut target = 0;
         for sweep in sweeps {
+            if sweep.repeats == 0 {
+                continue;
+            }
             let kernels = self.kernels.get(sweep.kernels.clone()).unwrap_or_default();
+            // How a grid is divided takes longer to find than a launch takes.
+            let launches = kernels.iter().map(|kernel| kernel.launch(extents));
+            let launches = launches.collect::<Result<Vec<_>, _>>()?;
             for _ in 0..sweep.repeats {
                 let (start, mut from) = (source, source);
-                for (pass, kernel) in kernels.iter().enumerate() {
+                for (pass, (kernel, launch)) in kernels.iter().zip(&launches).enumerate() {
                     let to = match kernel.kernel.writes {
                         Elements::Cells => arrays.targets[target],
                         Elements::Values => arrays.scratch[pass % 2],
@@ -147,7 +153,14 @@ impl Module {
                     } else {
                         &[from, to]
                     };
-                    kernel.enqueue(stream, pointers, extents, self.wide, arrays.overflowed)?;
+                    kernel.enqueue(
+                        stream,
+                        launch,
+                        pointers,
+                        extents,
+                        self.wide,
+                        arrays.overflowed,
+                    )?;
                     from = to;
                 }
                 source = arrays.targets[target];
@@ -235,12 +248,12 @@ impl Loaded {
     fn enqueue(
         &self,
         stream: &Arc<CudaStream>,
+        launch: &Launch,
         pointers: &[CUdeviceptr],
         extents: &[usize],
         wide: bool,
         mut overflowed: Option<CUdeviceptr>,
     ) -> Result<(), CudaError> {
-        let launch = self.launch(extents)?;
         // At most three pointers, three extents, a chunk and a flag; each argument is passed by its address.
         let mut addresses = [0u64; 3];
         let mut narrow = [0i32; 4];
