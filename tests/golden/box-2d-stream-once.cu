@@ -284,8 +284,9 @@ box(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx,
   // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
   const index_t blocks = (nx + WIDTH - 1) / WIDTH;
-  // The last of each are moved inward.
-  const index_t y0 = min_of(blockIdx.x / blocks * CHUNK, ny - CHUNK), x0 = min_of(blockIdx.x % blocks * WIDTH, nx - WIDTH);
+  // The last of each are moved inward; of a row the others too, if what they read behind them would lie behind the face.
+  const index_t y0 = min_of(blockIdx.x / blocks * CHUNK, ny - CHUNK), column = blockIdx.x % blocks;
+  const index_t x0 = min_of(column * WIDTH, nx - WIDTH - (column == blocks - 1 ? 0 : 4));
   const bool faces = x0 == 0 || x0 + WIDTH == nx || y0 < 1 || y0 + CHUNK + 1 > ny;
   if (faces) box_make<true>(in, out, ny, nx, y0, x0, warp);
   else box_make<false>(in, out, ny, nx, y0, x0, warp);

@@ -308,7 +308,7 @@ heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t 
   // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
   const index_t blocks = (nx + WIDTH - 1) / WIDTH;
-  // The last of each are moved inward.
+  // The last of each are moved inward; of a row the others too, if what they read behind them would lie behind the face.
   // A device holds so many blocks at a time: as many make a strip, so that the next chunk follows while the planes that both
   // read lie in the second-level cache.
   constexpr index_t TOGETHER = 1056, ROWS = TIERS * R;
@@ -317,7 +317,8 @@ heat3d(const real* __restrict__ in, real* __restrict__ out, index_t nz, index_t 
   const index_t in_strip = blockIdx.x - of_strip * (strip * blocks * chunks), row = in_strip / blocks;
   const index_t strip_bands = min_of(strip, bands - of_strip * strip);
   const index_t y0 = min_of((of_strip * strip + row % strip_bands) * ROWS, ny - ROWS), z0 = min_of(row / strip_bands * chunk, nz - chunk);
-  const index_t x0 = min_of(in_strip % blocks * WIDTH, nx - WIDTH);
+  const index_t column = in_strip % blocks;
+  const index_t x0 = min_of(column * WIDTH, nx - WIDTH - (column == blocks - 1 ? 0 : 4));
   const bool faces = x0 == 0 || x0 + WIDTH == nx || y0 < 1 || y0 + ROWS + 1 > ny || z0 < 1 || z0 + chunk + 1 > nz;
   if (faces) heat3d_make<true>(in, out, nz, ny, nx, z0, y0, x0, chunk, warp);
   else heat3d_make<false>(in, out, nz, ny, nx, z0, y0, x0, chunk, warp);

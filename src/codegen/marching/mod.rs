@@ -88,6 +88,9 @@ pub(super) struct Held {
     /// Cells beside a row that are copied, on either side.
     pub left: usize,
     pub right: usize,
+    /// How far before the end of a row a block ends at least, unless it is the last: what it reads behind its own cells is
+    /// never behind a face.
+    pub inward: usize,
     /// Rows that have such: how many, after those that have not.
     pub beside_first: usize,
     pub beside: usize,
@@ -126,6 +129,10 @@ impl Held {
             made,
             left: copied(beside.lo),
             right: copied(beside.hi),
+            inward: match stencil.boundary()[rank - 1].is_periodic() {
+                true => 0,
+                false => beside.hi.next_multiple_of(marching.multiple),
+            },
             beside_first,
             beside: read - outer,
             together: marching.slots(),

@@ -46,7 +46,7 @@ pub struct Marching {
     /// Fewest cells of the grid along each axis.
     pub least: Vec<usize>,
     /// Cells by which rows are longer than those of a block, at least, if they are. Where nothing overlaps, the last span is moved inward
-    /// over the first; what each reads beside it must not lie beyond the face of the other.
+    /// over the one before; what each of two reads beside it must not lie beyond the face of the other.
     pub longer: usize,
     /// Planes of a chunk, about, where a single update is made in 3D. The shorter a march, the nearer to each other the pages that
     /// a device works on at a time; the planes that chunks share are read twice, the second time from the second-level cache,

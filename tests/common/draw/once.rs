@@ -10,7 +10,8 @@ use super::streams::{self, March, extents, shapes};
 
 /// Blocks of 8 warps, 1, 2 and 4 of them side by side, in more bands of rows than a single multiprocessor holds blocks; and
 /// in 2D chunks that their warps do not divide evenly, the last of them having less to do, or nothing. Lanes hold fewer
-/// cells than are read beside them, and as many.
+/// cells than are read beside them, and as many. Rows have two blocks, or three of which the one in the middle ends nearer to
+/// the face than it reads.
 pub fn blocks() -> Vec<Drawn> {
     let random = &mut Random::new(35);
     let mut all = Vec::new();
@@ -66,8 +67,9 @@ fn drawn(
     let mut schedule = march.schedule(rank);
     let row = if rank == 3 { row } else { 32 * march.cells };
     schedule["tile"] = json!(extents(rank, chunk, band, row));
+    let longer = [row + 7, 2 * row + 1][number / 3 % 2];
     let spec = json!({
-        "grid": extents(rank, 17 - 7 * (rank - 2), 9 * band / 2 + 1, row + 7),
+        "grid": extents(rank, 17 - 7 * (rank - 2), 9 * band / 2 + 1, longer),
         "stencil": stencil, "boundary": boundary, "steps": 2, "schedule": schedule,
     });
     let kind = json!({"dtype": dtype.name()});
