@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use super::Checked;
 use crate::error::Error;
 use crate::march::March;
+use crate::plan::Plan;
 use crate::reference::{self, Comparison};
 use crate::stencil::{CompiledStencil, Timing};
 
@@ -15,7 +16,7 @@ const VOLUME: [usize; 3] = [72, 80, 264];
 const LEAST: usize = 40;
 
 /// Runs a compiled stencil on a small grid and compares the result with the reference. So many steps are made that the
-/// fused kernels run twice and those of single steps once.
+/// fused kernels run twice and the others once.
 pub(super) fn check(
     compiled: &CompiledStencil,
     scale: NonZeroUsize,
@@ -26,11 +27,10 @@ pub(super) fn check(
     };
     let mut grid: Vec<usize> = full.iter().map(|&n| (n / scale).max(LEAST)).collect();
     let plan = compiled.cuda().map(|engine| engine.program.plan());
-    let depth = plan.map_or(1, |plan| plan.temporal_depth as u64);
+    let steps = plan.map_or(3, Plan::steps_of_all);
     if let Some(served) = plan.and_then(|p| p.grid_served(&grid, compiled.stencil().extents())) {
         grid = served;
     }
-    let steps = 2 * depth + 1;
     let small = compiled.on_grid(&grid)?;
     let input = small.stencil().starting_field()?;
     let expected = reference::run(small.stencil(), &input, steps)?;

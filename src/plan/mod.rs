@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is made for a [`Stencil`] and a [`Device`] and breaks none of the device's limits. A step, or
 //! [`Plan::temporal_depth`] steps at once, is a short list of [`Kernel`]s run one after the other; any number of steps is
-//! a number of [`Sweeps`]: fused ones, single ones for the remainder, and a last one where the result has a type of its
-//! own. This room is pure: no device is touched.
+//! a number of [`Sweeps`]: fused ones, one of fewer steps for what they leave of the spec's, single ones for other remainders,
+//! and a last one where the result has a type of its own. This room is pure: no device is touched.
 
 mod choose;
 mod device;
@@ -45,7 +45,11 @@ pub struct Plan {
     pub index_bits: u32,
     /// The kernels of `temporal_depth` steps, run in order.
     pub fused: Vec<Kernel>,
-    /// The kernels of one step, for what `temporal_depth` does not divide; empty where it is 1.
+    /// The kernels of the steps that `temporal_depth` leaves of the spec's, all at once; empty where these are fewer than 2.
+    pub rest: Vec<Kernel>,
+    /// How many steps those make; 0 without them.
+    pub rest_depth: usize,
+    /// The kernels of one step, for what neither divides; empty where `temporal_depth` is 1.
     pub single: Vec<Kernel>,
     /// The kernels of the last step, where the result is of another type than the grid; else empty.
     pub last: Vec<Kernel>,
@@ -86,16 +90,25 @@ impl Plan {
         depth: usize,
     ) -> Result<Self, String> {
         let fused = make(depth, "", Elements::Cells)?;
+        let ends_apart = stencil.output_dtype() != stencil.dtype();
+        let steps = stencil.steps().saturating_sub(u64::from(ends_apart));
+        let rest_depth = match (steps % depth as u64) as usize {
+            1 => 0,
+            rest => rest,
+        };
+        let rest = match rest_depth {
+            0 => Vec::new(),
+            rest => make(rest, "_rest", Elements::Cells)?,
+        };
         let single = match depth {
             1 => Vec::new(),
             _ => make(1, "_single", Elements::Cells)?,
         };
-        let last = if stencil.output_dtype() == stencil.dtype() {
-            Vec::new()
-        } else {
-            make(1, "_last", Elements::Results)?
+        let last = match ends_apart {
+            true => make(1, "_last", Elements::Results)?,
+            false => Vec::new(),
         };
-        let kernels = || fused.iter().chain(&single).chain(&last);
+        let kernels = || fused.iter().chain(&rest).chain(&single).chain(&last);
         for kernel in kernels() {
             if let Some(fault) = kernel.broken_limit(device) {
                 return Err(fault);
@@ -115,6 +128,8 @@ impl Plan {
             temporal_depth: depth,
             index_bits: index_bits(stencil.extents(), far),
             fused,
+            rest,
+            rest_depth,
             single,
             last,
         })
@@ -145,31 +160,46 @@ impl Plan {
         self.fused.first().is_some_and(Kernel::is_once)
     }
 
-    /// How `steps` steps are made, the last of them stored as the result if `to_result` is set.
-    pub fn sweeps(&self, steps: u64, to_result: bool) -> [Sweeps; 3] {
-        let depth = self.temporal_depth.max(1) as u64;
+    /// How `steps` steps are made, the last of them stored as the result if `to_result` is set: fused ones, those of the rest,
+    /// single ones, the last.
+    pub fn sweeps(&self, steps: u64, to_result: bool) -> [Sweeps; 4] {
         let last = u64::from(to_result && steps > 0 && !self.last.is_empty());
-        let (fused, single) = ((steps - last) / depth, (steps - last) % depth);
-        let ends = [
-            self.fused.len(),
-            self.fused.len() + self.single.len(),
-            self.fused.len() + self.single.len() + self.last.len(),
+        let mut left = steps - last;
+        let mut start = 0;
+        let lists = [
+            (&self.fused, self.temporal_depth),
+            (&self.rest, self.rest_depth),
+            (&self.single, 1),
+            (&self.last, 1),
         ];
-        let sweeps = |kernels, steps, repeats| Sweeps {
-            kernels,
-            steps,
-            repeats,
-        };
-        [
-            sweeps(0..ends[0], depth, fused),
-            sweeps(ends[0]..ends[1], 1, single),
-            sweeps(ends[1]..ends[2], 1, last),
-        ]
+        let mut all = lists.map(|(kernels, steps)| {
+            let steps = steps.max(1) as u64;
+            let kernels = start..start + kernels.len();
+            start = kernels.end;
+            let repeats = if kernels.is_empty() { 0 } else { left / steps };
+            left -= steps * repeats;
+            Sweeps {
+                kernels,
+                steps,
+                repeats,
+            }
+        });
+        all[3].repeats = last;
+        all
     }
 
-    /// All kernels: fused ones first, then single ones, then those of the last step.
+    /// So many steps that the fused kernels run twice, those of the rest once, and single ones, but where all these steps would
+    /// make another fused sweep; without the last step to another type.
+    pub(crate) fn steps_of_all(&self) -> u64 {
+        let [depth, rest] = [self.temporal_depth.max(1), self.rest_depth];
+        let single = usize::from(rest + 1 < depth || depth == 1);
+        (2 * depth + rest + single) as u64
+    }
+
+    /// All kernels: fused ones first, then those of the rest, single ones, and those of the last step.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        self.fused.iter().chain(&self.single).chain(&self.last)
+        let not_last = self.fused.iter().chain(&self.rest).chain(&self.single);
+        not_last.chain(&self.last)
     }
 
     /// Whether this plan's kernels serve a grid of other extents: the index type is wide enough and the launch possible.
@@ -198,15 +228,17 @@ impl Plan {
             .find(|grid| self.serves(grid))
     }
 
-    /// The plan of the single steps alone, if they have kernels of their own.
-    fn of_single_steps(&self) -> Option<Self> {
-        (!self.single.is_empty()).then(|| Self {
-            temporal_depth: 1,
-            fused: self.single.clone(),
+    /// The same with nothing but some of the kernels, which make `depth` steps.
+    fn with_only(&self, kernels: &[Kernel], depth: usize) -> Self {
+        Self {
+            temporal_depth: depth,
+            fused: kernels.to_vec(),
+            rest: Vec::new(),
+            rest_depth: 0,
             single: Vec::new(),
             last: Vec::new(),
             ..self.clone()
-        })
+        }
     }
 
     /// Bytes that `steps` steps move to and from device memory, by the model.

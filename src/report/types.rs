@@ -52,7 +52,7 @@ pub struct Report {
     /// The main kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelReport>,
-    /// The other kernels: further passes, and the single step for remainders.
+    /// The other kernels: further passes, and those for the steps that the temporal depth leaves over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_kernels: Vec<KernelReport>,
     /// The kernel cache.

@@ -29,11 +29,11 @@ pub(super) fn timed_steps(steps: u64, depth: usize, sweep: f64) -> u64 {
 }
 
 /// The problem on which a plan is checked: the same stencil on a grid of at most two and a half tiles and three cells along
-/// each axis (no less than 32 cells, no more than the grid has), smaller if the reference would have too much to do, for two
-/// temporal depths of steps and one more. Where the kernels do not serve such a grid, its rows are aligned and its axes
+/// each axis (no less than 32 cells, no more than the grid has), smaller if the reference would have too much to do, for so many steps
+/// that the fused kernels run twice and the others once. Where the kernels do not serve such a grid, its rows are aligned and its axes
 /// doubled until they do, and halved again one by one as far as they do.
 pub(super) fn small(stencil: &Stencil, plan: &Plan) -> Result<Stencil, SpecError> {
-    let steps = (2 * plan.temporal_depth as u64 + 1).min(stencil.steps());
+    let steps = plan.steps_of_all().min(stencil.steps());
     let extents = stencil.extents();
     let a_cell = u128::from(steps.max(1)) * stencil.taps().max(1) as u128;
     let terms = |grid: &[usize]| a_cell * grid.iter().map(|&n| n as u128).product::<u128>();

@@ -128,8 +128,11 @@ proptest! {
             for kernel in plan.kernels() {
                 assert_within_limits(kernel, &device, stencil.extents());
             }
-            let [fused, single, _] = plan.sweeps(stencil.steps(), true).map(|s| s.repeats);
-            prop_assert_eq!(fused * plan.temporal_depth as u64 + single, stencil.steps());
+            let sweeps = plan.sweeps(stencil.steps(), true);
+            prop_assert_eq!(sweeps.iter().map(|s| s.repeats * s.steps).sum::<u64>(), stencil.steps());
+            let [_, rest, single, last] = sweeps.map(|s| s.repeats);
+            prop_assert_eq!(rest > 0, plan.rest_depth > 1);
+            prop_assert!(rest <= 1 && single <= 1 && rest + single <= 1 && last <= 1);
             prop_assert!(plan.serves(stencil.extents()));
             let cells: u128 = stencil.extents().iter().map(|&n| n as u128).product();
             prop_assert!(plan.index_bits == 64 || cells < 1 << 31);

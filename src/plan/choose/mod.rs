@@ -9,7 +9,7 @@ use self::asked::asked;
 use self::candidates::built;
 use self::impossible::impossible;
 use super::model::Loads;
-use super::{Device, Model, Plan};
+use super::{Device, Kernel, Model, Plan};
 use crate::spec::{Schedule, SpecError, Stencil};
 
 pub(super) fn plan(stencil: &Stencil, device: &Device) -> Result<Plan, SpecError> {
@@ -71,16 +71,23 @@ pub(super) fn all(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<P
         .collect()
 }
 
-/// Predicted billions of updates a second over the spec's steps, single steps for the remainder included.
+/// Predicted billions of updates a second over the spec's steps, those that the temporal depth leaves over included.
 fn rate(plan: &Plan, stencil: &Stencil, loads: &Loads) -> f64 {
     let of = |plan: &Plan| Model::of(plan, stencil, loads).gstencils_per_second;
-    let [fused, single, last] = plan.sweeps(stencil.steps(), true);
-    let (fused, single) = (fused.steps * fused.repeats, single.repeats + last.repeats);
-    match plan.of_single_steps().filter(|_| single > 0) {
-        Some(one) => {
-            let (fused, single) = (fused as f64, single as f64);
-            (fused + single) / (fused / of(plan) + single / of(&one))
-        }
-        None => of(plan),
+    let fused = of(plan);
+    let time = |steps: u64, kernels: &[Kernel], depth: usize| match steps {
+        0 => 0.0,
+        _ if kernels.is_empty() => steps as f64 / fused,
+        _ => steps as f64 / of(&plan.with_only(kernels, depth)),
+    };
+    let sweeps = plan.sweeps(stencil.steps(), true);
+    let [main, rest, single, last] = sweeps.map(|sweeps| sweeps.steps * sweeps.repeats);
+    // The last step, to another type, takes about what a single one does.
+    let time = main as f64 / fused
+        + time(rest, &plan.rest, plan.rest_depth)
+        + time(single + last, &plan.single, 1);
+    match time > 0.0 {
+        true => stencil.steps() as f64 / time,
+        false => fused,
     }
 }

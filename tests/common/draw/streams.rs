@@ -334,8 +334,8 @@ fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
     ]
 }
 
-/// The same four steps made in several ways, which must give the same bits: one by one through a ring, two to four together, and
-/// one by one without one where that adds in the same order.
+/// The same five steps made in several ways, which must give the same bits: one by one through a ring, two to four together
+/// and what is left, and one by one without one where that adds in the same order.
 pub fn steps() -> Vec<Vec<Drawn>> {
     let kinds = [
         json!({"dtype": "f32"}),
@@ -357,7 +357,7 @@ pub fn steps() -> Vec<Vec<Drawn>> {
             .into_iter()
             .map(|march| {
                 let spec = json!({
-                    "grid": grid, "stencil": stencil, "boundary": boundary, "steps": deepest.depth,
+                    "grid": grid, "stencil": stencil, "boundary": boundary, "steps": deepest.depth + 1,
                     "schedule": march.schedule(grid.len()),
                 });
                 drawn(&format!("{march:?}"), spec, kind, 6, random)
