@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is made for a [`Stencil`] and a [`Device`] and breaks none of the device's limits. A step, or
 //! [`Plan::temporal_depth`] steps at once, is a short list of [`Kernel`]s run one after the other; any number of steps is
-//! a number of [`Sweeps`]: fused ones, one of fewer steps for what they leave of the spec's, single ones for other remainders,
-//! and a last one where the result has a type of its own. This room is pure: no device is touched.
+//! a number of [`Sweeps`]: fused ones, for what they leave over some of a few steps and single ones, and a last one where the
+//! result has a type of its own. This room is pure: no device is touched.
 
 mod choose;
 mod device;
@@ -30,6 +30,9 @@ use crate::spec::{Schedule, SpecError, Stencil, Strategy};
 /// How often axes are doubled in search of a grid that a plan serves.
 const MOST_DOUBLINGS: u32 = 4;
 
+/// The temporal depth from which remainders are made by kernels of a few steps besides those of one.
+const MANY: usize = 5;
+
 /// How a stencil will run on a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -45,10 +48,10 @@ pub struct Plan {
     pub index_bits: u32,
     /// The kernels of `temporal_depth` steps, run in order.
     pub fused: Vec<Kernel>,
-    /// The kernels of the steps that `temporal_depth` leaves of the spec's, all at once; empty where these are fewer than 2.
-    pub rest: Vec<Kernel>,
+    /// The kernels of a few steps, for what `temporal_depth` leaves over; empty where that is never much.
+    pub few: Vec<Kernel>,
     /// How many steps those make; 0 without them.
-    pub rest_depth: usize,
+    pub few_depth: usize,
     /// The kernels of one step, for what neither divides; empty where `temporal_depth` is 1.
     pub single: Vec<Kernel>,
     /// The kernels of the last step, where the result is of another type than the grid; else empty.
@@ -90,25 +93,21 @@ impl Plan {
         depth: usize,
     ) -> Result<Self, String> {
         let fused = make(depth, "", Elements::Cells)?;
-        let ends_apart = stencil.output_dtype() != stencil.dtype();
-        let steps = stencil.steps().saturating_sub(u64::from(ends_apart));
-        let rest_depth = match (steps % depth as u64) as usize {
-            1 => 0,
-            rest => rest,
-        };
-        let rest = match rest_depth {
+        let few_depth = few(depth);
+        let few = match few_depth {
             0 => Vec::new(),
-            rest => make(rest, "_rest", Elements::Cells)?,
+            steps => make(steps, "_few", Elements::Cells)?,
         };
         let single = match depth {
             1 => Vec::new(),
             _ => make(1, "_single", Elements::Cells)?,
         };
-        let last = match ends_apart {
-            true => make(1, "_last", Elements::Results)?,
-            false => Vec::new(),
+        let last = if stencil.output_dtype() == stencil.dtype() {
+            Vec::new()
+        } else {
+            make(1, "_last", Elements::Results)?
         };
-        let kernels = || fused.iter().chain(&rest).chain(&single).chain(&last);
+        let kernels = || fused.iter().chain(&few).chain(&single).chain(&last);
         for kernel in kernels() {
             if let Some(fault) = kernel.broken_limit(device) {
                 return Err(fault);
@@ -128,8 +127,8 @@ impl Plan {
             temporal_depth: depth,
             index_bits: index_bits(stencil.extents(), far),
             fused,
-            rest,
-            rest_depth,
+            few,
+            few_depth,
             single,
             last,
         })
@@ -160,15 +159,15 @@ impl Plan {
         self.fused.first().is_some_and(Kernel::is_once)
     }
 
-    /// How `steps` steps are made, the last of them stored as the result if `to_result` is set: fused ones, those of the rest,
-    /// single ones, the last.
+    /// How `steps` steps are made, the last of them stored as the result if `to_result` is set: fused ones, those
+    /// of a few steps, single ones, the last.
     pub fn sweeps(&self, steps: u64, to_result: bool) -> [Sweeps; 4] {
         let last = u64::from(to_result && steps > 0 && !self.last.is_empty());
         let mut left = steps - last;
         let mut start = 0;
         let lists = [
             (&self.fused, self.temporal_depth),
-            (&self.rest, self.rest_depth),
+            (&self.few, self.few_depth),
             (&self.single, 1),
             (&self.last, 1),
         ];
@@ -188,17 +187,14 @@ impl Plan {
         all
     }
 
-    /// So many steps that the fused kernels run twice, those of the rest once, and single ones, but where all these steps would
-    /// make another fused sweep; without the last step to another type.
+    /// So many steps that the fused kernels run twice and the others once, without the last step to another type.
     pub(crate) fn steps_of_all(&self) -> u64 {
-        let [depth, rest] = [self.temporal_depth.max(1), self.rest_depth];
-        let single = usize::from(rest + 1 < depth || depth == 1);
-        (2 * depth + rest + single) as u64
+        (2 * self.temporal_depth + self.few_depth + 1) as u64
     }
 
-    /// All kernels: fused ones first, then those of the rest, single ones, and those of the last step.
+    /// All kernels: fused ones first, then those of a few steps, single ones, and those of the last step.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        let not_last = self.fused.iter().chain(&self.rest).chain(&self.single);
+        let not_last = self.fused.iter().chain(&self.few).chain(&self.single);
         not_last.chain(&self.last)
     }
 
@@ -233,8 +229,8 @@ impl Plan {
         Self {
             temporal_depth: depth,
             fused: kernels.to_vec(),
-            rest: Vec::new(),
-            rest_depth: 0,
+            few: Vec::new(),
+            few_depth: 0,
             single: Vec::new(),
             last: Vec::new(),
             ..self.clone()
@@ -258,6 +254,15 @@ impl Plan {
     /// What the model says of this plan.
     pub fn model(&self, stencil: &Stencil) -> Model {
         Model::of(self, stencil, &Loads::of(stencil))
+    }
+}
+
+/// How many steps besides `depth` ones are made at once, so that few launches make any remainder: about the square root, which
+/// is never more than twice as many. 0 where single steps are few enough.
+fn few(depth: usize) -> usize {
+    match depth {
+        0..MANY => 0,
+        _ => (depth as f64).sqrt().round() as usize,
     }
 }
 

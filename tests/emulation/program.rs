@@ -61,7 +61,7 @@ pub fn input(case: &Case) -> Vec<u8> {
     bytes
 }
 
-/// The launches of all steps: fused ones, those of the rest, single ones, then the last one to another type.
+/// The launches of all steps: fused ones, those of a few steps, single ones, then the last one to another type.
 fn launches(case: &Case) -> String {
     let sweeps = case.plan.sweeps(case.stencil.steps(), true);
     sweeps.iter().map(|s| repeated(case, s)).collect()

@@ -113,13 +113,11 @@ fn steps_made_together_are_single_steps_bit_for_bit() {
     let ways: Vec<usize> = groups.iter().map(Vec::len).collect();
     let cases = planned(groups.into_iter().flatten().collect());
     for case in &cases {
-        let repeats = case.plan.sweeps(5, true).map(|sweeps| sweeps.repeats);
-        let expected = match case.plan.temporal_depth {
-            1 => [5, 0, 0, 0],
-            2 => [2, 0, 1, 0],
-            // Three steps, and two of the rest at once.
-            3 => [1, 1, 0, 0],
-            _ => [1, 0, 1, 0],
+        let steps = case.stencil.steps();
+        let repeats = case.plan.sweeps(steps, true).map(|sweeps| sweeps.repeats);
+        let expected = match case.plan.temporal_depth as u64 {
+            5 => [1, 1, 1, 0],
+            depth => [steps / depth, 0, steps % depth, 0],
         };
         assert_eq!(repeats, expected);
     }

@@ -8,6 +8,7 @@
 // Arrays hold ny * nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
 //   heat: grid (ceil(ny / chunk) * ceil(ceil(nx / 112) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
+//   heat_few: grid (ceil(ny / chunk) * ceil(ceil(nx / 120) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 //   heat_single: grid (ceil(ny / chunk) * ceil(ceil(nx / 120) / 4), 1, 1), block (128, 1, 1), 12288 bytes of dynamic shared memory
 // For grids of ny at least 8, nx at least 128 and a multiple of 4.
 // `chunk` is the number of rows that a block marches over, from 1 to ny.
@@ -117,6 +118,22 @@ __device__ __forceinline__ void pass0(real (&sum)[2][V], real (&row)[V], const r
 // Stores a lane's cells at `target`, the cell `first_cell` of row `made`.
 template <bool SIDES, bool ENDS>
 __device__ __forceinline__ void heat_store(const real* in, real* target, const real (&row)[V], index_t first_cell, index_t made, index_t ny, int lo, int hi) {
+  struct __align__(16) piece_t { real cell[4]; };
+#pragma unroll
+  for (int i = 0; i < 1; ++i) {
+    piece_t piece;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int k = i * 4 + j;
+      piece.cell[j] = row[k];
+    }
+    *(piece_t*)(target + i * 4) = piece;
+  }
+}
+
+// Stores a lane's cells at `target`, the cell `first_cell` of row `made`.
+template <bool SIDES, bool ENDS>
+__device__ __forceinline__ void heat_few_store(const real* in, real* target, const real (&row)[V], index_t first_cell, index_t made, index_t ny, int lo, int hi) {
   struct __align__(16) piece_t { real cell[4]; };
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
@@ -281,6 +298,141 @@ heat(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx
 
   lane_t* const ring = (lane_t*)sg_dyn_smem() + warp * 192;
   heat_march(in, out, ny, nx, y0, y1, x0, first, last, sides, ring);
+}
+
+// Takes row y, which has arrived, through all levels: it becomes the one that the last of them completes. MEETS is whether any may
+// lie near a face, of which there is none here.
+template <bool SIDES, bool MEETS>
+__device__ __forceinline__ void heat_few_levels(real (&sum0)[3][2][V], real (&row)[V], index_t y, index_t ny, int lo, int hi) {
+#pragma unroll
+  for (int t = 0; t < 3; ++t) {
+    {
+      real wide[1 + V + 1];
+      widen0<SIDES>(row, wide, lo, hi);
+      pass0<SIDES>(sum0[t], row, wide, lo, hi);
+    }
+  }
+}
+// 3 steps of rows y0 to y1 - 1 by a warp whose span of columns begins at x0; `sides` is whether it meets faces of x.
+__device__ __forceinline__ void heat_few_march(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx, index_t y0, index_t y1, index_t x0, bool first, bool last, bool sides, lane_t* ring) {
+  constexpr int RING = 6, LAG = 3;
+  const int lane = threadIdx.x % 32;
+  const int lo = first ? lane : 64, hi = last ? 31 - lane : 64;
+  // Neighbouring spans make the cells of the other lanes.
+  const bool stored = (first || lane * V >= 4) && (last || lane * V < SPAN - 4);
+  real sum0[3][2][V] = {};
+  const index_t end = y1 + 3;
+  index_t y = y0 - 3;  // the row that arrives
+  // This lane's cells of a row of the grid, and of the ring.
+  index_t column[1];
+#pragma unroll
+  for (int i = 0; i < 1; ++i) column[i] = wrapped(x0 + lane * V + i * 4, nx);
+  real* const mine = ring[lane].cell;
+  // Fetches this warp's part of a row, which begins at `row`, into a place of the ring.
+  const auto fetch = [&](const real* row, int place) {
+#pragma unroll
+    for (int i = 0; i < 1; ++i) {
+      const int cell = i * 4;
+      sg_cp_async<16>(mine + place * SPAN + cell, row + column[i]);
+    }
+  };
+  // The same of row y, unless no level needs it.
+  const auto fetch_row = [&](index_t y, int place) {
+    if (y < end) {
+      y = wrapped(y, ny);
+      fetch(in + y * nx, place);
+    }
+    sg_cp_async_commit();
+  };
+  // Takes what this lane holds of the row that arrived first of those in the ring.
+  const auto take = [&](real (&row)[V], int place) {
+    sg_cp_async_wait<RING - 2>();
+    const lane_t cells = ring[place * 32 + lane];
+#pragma unroll
+    for (int k = 0; k < V; ++k) row[k] = cells.cell[k];
+  };
+#pragma unroll
+  for (int i = 0; i < RING - 1; ++i) fetch_row(y + i, i);
+  // From row `steady` to row `until` - 1, whole turns of the ring, what is fetched lies in the grid.
+  index_t steady = max_of(y, 1 - RING), until = end;
+  until = min_of(until, ny - (RING - 1));
+  steady = y + (steady - y + RING - 1) / RING * RING;
+  until = until > steady ? steady + (until - steady) / RING * RING : y;
+#pragma unroll 1
+  for (int part = 0; part < 2; ++part) {
+    const index_t careful = part == 0 ? min_of(steady, end) : end;
+    int place = 0, next = RING - 1;  // where row y lies, and where the next is to go
+#pragma unroll 1
+    for (; y < careful; ++y) {
+      real row[V];
+      take(row, place);
+      fetch_row(y + RING - 1, next);
+      next = place;
+      place = place == RING - 1 ? 0 : place + 1;
+      heat_few_levels<true, true>(sum0, row, y, ny, lo, hi);
+      const index_t made = y - LAG;
+      if (stored && made >= y0) heat_few_store<true, true>(in, out + made * nx + x0 + lane * V, row, made * nx + x0 + lane * V, made, ny, lo, hi);
+    }
+    if (part == 1 || y >= until) continue;
+    if (sides) {
+      const real* source = in + (y + RING - 1) * nx;
+      real* target = out + (y - LAG) * nx + x0 + lane * V;
+#pragma unroll 1
+      for (; y < until; y += RING) {
+        const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
+#pragma unroll 6
+        for (int i = 0; i < RING; ++i) {
+          real row[V];
+          take(row, i);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
+          sg_cp_async_commit();
+          heat_few_levels<true, false>(sum0, row, 0, ny, lo, hi);
+          if (stored && i >= unmade) heat_few_store<true, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);
+          source += nx;
+          target += nx;
+        }
+      }
+    } else {
+      const real* source = in + (y + RING - 1) * nx;
+      real* target = out + (y - LAG) * nx + x0 + lane * V;
+#pragma unroll 1
+      for (; y < until; y += RING) {
+        const index_t unmade = y0 + LAG - y;  // rows that arrive before one of this chunk is complete
+#pragma unroll 6
+        for (int i = 0; i < RING; ++i) {
+          real row[V];
+          take(row, i);
+          fetch(source, i == 0 ? RING - 1 : i - 1);
+          sg_cp_async_commit();
+          heat_few_levels<false, false>(sum0, row, 0, ny, lo, hi);
+          if (stored && i >= unmade) heat_few_store<false, false>(in, target, row, (y + i - LAG) * nx + x0 + lane * V, y + i - LAG, ny, lo, hi);
+          source += nx;
+          target += nx;
+        }
+      }
+    }
+  }
+}
+// 3 steps: a warp marches over `chunk` rows of a span of columns; spans are numbered along the warps of a block, then blocks along
+// blockIdx.x, then chunks.
+extern "C" __global__ void __launch_bounds__(128)
+heat_few(const real* __restrict__ in, real* __restrict__ out, index_t ny, index_t nx, index_t chunk) {
+  constexpr int WARPS = 4, STRIDE = 120;
+  // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
+  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+  const index_t spans = (nx + STRIDE - 1) / STRIDE, across = (spans + WARPS - 1) / WARPS;
+  const index_t span = blockIdx.x % across * WARPS + warp;
+  if (span >= spans) return;
+  // The last chunk comes first: at the faces there is more to do.
+  const index_t piece = blockIdx.x / across, pieces = (ny + chunk - 1) / chunk;
+  const index_t y0 = (piece == 0 ? pieces - 1 : piece - 1) * chunk, y1 = min_of(y0 + chunk, ny);
+  // The last span is moved inward.
+  const index_t x0 = (span + 1 < spans ? span * STRIDE : nx - STRIDE) - 4;
+  const bool first = false, last = false;
+  const bool sides = x0 < 0 || x0 + SPAN > nx;
+
+  lane_t* const ring = (lane_t*)sg_dyn_smem() + warp * 192;
+  heat_few_march(in, out, ny, nx, y0, y1, x0, first, last, sides, ring);
 }
 
 // Takes row y, which has arrived, through all levels: it becomes the one that the last of them completes. MEETS is whether any may

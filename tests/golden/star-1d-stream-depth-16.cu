@@ -8,6 +8,7 @@
 // Arrays hold nx cells each, the last axis contiguous, and must not overlap.
 // Launch (in order; ceil is the quotient rounded up):
 //   line: grid (ceil((1 + ceil((nx - 512) / 448)) / 4), 1, 1), block (128, 1, 1), 0 bytes of dynamic shared memory
+//   line_few: grid (ceil((1 + ceil((nx - 512) / 480)) / 4), 1, 1), block (128, 1, 1), 0 bytes of dynamic shared memory
 //   line_single: grid (ceil((1 + ceil((nx - 512) / 480)) / 4), 1, 1), block (128, 1, 1), 0 bytes of dynamic shared memory
 // For grids of nx at least 512 and a multiple of 4.
 // The last argument is not used.
@@ -152,6 +153,22 @@ __device__ __forceinline__ void line_store(const real* in, real* target, const r
 
 // Stores a lane's cells at `target`, the cell `first_cell`.
 template <bool SIDES, bool ENDS>
+__device__ __forceinline__ void line_few_store(const real* in, real* target, const real (&row)[V], index_t first_cell, int lo, int hi) {
+  struct __align__(16) piece_t { real cell[4]; };
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    piece_t piece;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int k = i * 4 + j;
+      piece.cell[j] = row[k];
+    }
+    *(piece_t*)(target + i * 4) = piece;
+  }
+}
+
+// Stores a lane's cells at `target`, the cell `first_cell`.
+template <bool SIDES, bool ENDS>
 __device__ __forceinline__ void line_single_store(const real* in, real* target, const real (&row)[V], index_t first_cell, int lo, int hi) {
   struct __align__(16) piece_t { real cell[4]; };
 #pragma unroll
@@ -209,6 +226,50 @@ line(const real* __restrict__ in, real* __restrict__ out, index_t nx, index_t) {
   const bool sides = first || last;
   if (sides) line_make<true>(in, out, nx, x0, first, last);
   else line_make<false>(in, out, nx, x0, first, last);
+}
+
+// 4 steps of a span of cells, which begins at x0, by a warp: all cells stay in registers.
+template <bool SIDES>
+__device__ __forceinline__ void line_few_make(const real* __restrict__ in, real* __restrict__ out, index_t nx, index_t x0, bool first, bool last) {
+  const int lane = threadIdx.x % 32;
+  const int lo = first ? lane : 64, hi = last ? 31 - lane : 64;
+  const index_t x = x0 + lane * V;
+  struct __align__(16) piece_t { real cell[4]; };
+  piece_t pieces[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const index_t from = x + i * 4;
+    pieces[i] = *(const piece_t*)(in + from);
+  }
+  real row[V];
+#pragma unroll
+  for (int k = 0; k < V; ++k) row[k] = pieces[k / 4].cell[k % 4];
+#pragma unroll 2
+  for (int t = 0; t < 4; ++t) {
+    {
+      real wide[2 + V + 2];
+      widen0<SIDES>(row, wide, lo, hi);
+      pass0<SIDES>(row, wide, lo, hi);
+    }
+  }
+  // Neighbouring spans make the cells of the other lanes.
+  if ((first || lane * V >= 16) && (last || lane * V < SPAN - 16)) line_few_store<SIDES, false>(in, out + x, row, x, lo, hi);
+}
+// 4 steps: spans of cells are numbered along the warps of a block, then blocks along blockIdx.x.
+extern "C" __global__ void __launch_bounds__(128)
+line_few(const real* __restrict__ in, real* __restrict__ out, index_t nx, index_t) {
+  constexpr int WARPS = 4, STRIDE = 480;
+  // Told as one number for all lanes, so that nothing that follows from it seems to divide them.
+  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+  const index_t spans = 1 + (nx - SPAN + STRIDE - 1) / STRIDE;
+  const index_t span = index_t(blockIdx.x) * WARPS + warp;
+  if (span >= spans) return;
+  // The last span is moved inward, and ends at the face.
+  const index_t x0 = span + 1 < spans ? span * STRIDE : nx - SPAN;
+  const bool first = span == 0, last = span + 1 == spans;
+  const bool sides = first || last;
+  if (sides) line_few_make<true>(in, out, nx, x0, first, last);
+  else line_few_make<false>(in, out, nx, x0, first, last);
 }
 
 // 1 step of a span of cells, which begins at x0, by a warp: all cells stay in registers.

@@ -81,10 +81,10 @@ fn rate(plan: &Plan, stencil: &Stencil, loads: &Loads) -> f64 {
         _ => steps as f64 / of(&plan.with_only(kernels, depth)),
     };
     let sweeps = plan.sweeps(stencil.steps(), true);
-    let [main, rest, single, last] = sweeps.map(|sweeps| sweeps.steps * sweeps.repeats);
+    let [main, few, single, last] = sweeps.map(|sweeps| sweeps.steps * sweeps.repeats);
     // The last step, to another type, takes about what a single one does.
     let time = main as f64 / fused
-        + time(rest, &plan.rest, plan.rest_depth)
+        + time(few, &plan.few, plan.few_depth)
         + time(single + last, &plan.single, 1);
     match time > 0.0 {
         true => stencil.steps() as f64 / time,

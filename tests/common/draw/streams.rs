@@ -281,7 +281,11 @@ fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
             vec![19, 70],
             star(2),
             json!([{"lo": "fixed", "hi": {"dirichlet": 2}}, "reflect"]),
-            march(2, 1, 2),
+            // What this leaves over is more than single steps make.
+            March {
+                depth: 5,
+                ..march(2, 1, 2)
+            },
             true,
         ),
         (
@@ -334,8 +338,8 @@ fn marches() -> Vec<(Vec<usize>, Value, Value, March, bool)> {
     ]
 }
 
-/// The same five steps made in several ways, which must give the same bits: one by one through a ring, two to four together
-/// and what is left, and one by one without one where that adds in the same order.
+/// The same six or eight steps made in several ways, which must give the same bits: one by one through a ring, two to five together
+/// with what that leaves over, and one by one without a ring where that adds in the same order.
 pub fn steps() -> Vec<Vec<Drawn>> {
     let kinds = [
         json!({"dtype": "f32"}),
@@ -357,7 +361,7 @@ pub fn steps() -> Vec<Vec<Drawn>> {
             .into_iter()
             .map(|march| {
                 let spec = json!({
-                    "grid": grid, "stencil": stencil, "boundary": boundary, "steps": deepest.depth + 1,
+                    "grid": grid, "stencil": stencil, "boundary": boundary, "steps": 2 * deepest.depth - 2,
                     "schedule": march.schedule(grid.len()),
                 });
                 drawn(&format!("{march:?}"), spec, kind, 6, random)
