@@ -61,13 +61,9 @@ pub struct Output {
     pub kernels: Vec<KernelResources>,
 }
 
-/// The first version that optimises kernels in several threads.
-const SPLITS: (u32, u32) = (12, 8);
-
 impl Nvrtc {
-    /// Compiles, adding `--gpu-architecture` (`sm_XX` for a cubin, `compute_XX` for PTX),
-    /// `--ptxas-options=-v`, and `--split-compile=0` where NVRTC can work on several
-    /// kernels at a time. An architecture that is not among
+    /// Compiles, adding `--gpu-architecture` (`sm_XX` for a cubin, `compute_XX` for PTX)
+    /// and `--ptxas-options=-v`. An architecture that is not among
     /// [`supported_archs`](Nvrtc::supported_archs) is refused without an attempt.
     pub fn compile(&self, request: &Request<'_>) -> Result<Output, Error> {
         let Request {
@@ -96,9 +92,6 @@ impl Nvrtc {
             )?,
             without_nul("verbosity", "--ptxas-options=-v")?,
         ];
-        if self.version() >= SPLITS {
-            all.push(without_nul("threads", "--split-compile=0")?);
-        }
         for option in options {
             all.push(without_nul(&format!("option `{option}`"), option)?);
         }

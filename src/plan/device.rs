@@ -39,7 +39,7 @@ pub const MAX_THREADS: usize = 1024;
 /// Shared memory that the system takes of a multiprocessor for each block (compute capability 8.0 and later).
 const SHARED_RESERVED: u32 = 1024;
 /// Registers are given to warps in units of this many.
-const REGISTER_UNIT: u32 = 256;
+pub(super) const REGISTER_UNIT: u32 = 256;
 /// The oldest compute capability that the compilers in use still serve.
 const OLDEST_ARCH: u32 = 75;
 

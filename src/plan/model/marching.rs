@@ -2,32 +2,40 @@
 
 use super::{Bound, COPY_EFFICIENCY, LAUNCH_SECONDS};
 use crate::dtype::Precision;
-use crate::plan::{Plan, stream};
+use crate::plan::{Kernel, Marching, Plan, stream};
 use crate::spec::{Reach, Stencil};
 
-/// Of `stream` with a ring: share of a copy's bandwidth; instructions of a cell besides multiply-adds on each level, weight of a
-/// shuffle, and instructions of a cell for each row that arrives; the rate at which they issue, over that of multiply-adds; the
-/// exponent of the norm by which times of memory and instructions add up.
+/// Of `stream` with a ring: share of a copy's bandwidth; the same of one step, with more than one axis and with one.
 const MARCHING_BANDWIDTH: f64 = 0.97;
 
 const MARCHING_BANDWIDTH_OF_ONE_STEP: f64 = 0.8;
 
-const MARCHING_CELL: f64 = 0.12;
+const ROW_BANDWIDTH_OF_ONE_STEP: f64 = 0.66;
 
-const MARCHING_SHUFFLE: f64 = 4.18;
+/// Share of the rate of multiply-adds that is reached.
+const MARCHING_FMA: f64 = 0.91;
 
-const MARCHING_ROW: f64 = 28.4;
+/// Instructions besides multiply-adds, by the time they take: of a word (4 bytes) that comes from another lane; of a word of each edge row that warps
+/// exchange, over the rows of a warp, the wait for each other included; and of a word that is read and written.
+const MARCHING_SHUFFLE: f64 = 3.5;
 
-/// Weight of an edge row that warps exchange, over the rows of a warp; how much longer it takes where registers do not suffice.
-const MARCHING_EXCHANGE: f64 = 3.0;
+const MARCHING_EXCHANGE: f64 = 11.0;
 
-const SPILLING: f64 = 1.2;
+const MARCHING_WORD: f64 = 2.0;
 
-const MARCHING_ISSUE: f64 = 1.84;
+/// Instructions of a thread that a multiprocessor issues in a clock.
+const ISSUED: f64 = 128.0;
 
-const MARCHING_ISSUE_DOUBLE: f64 = 2.99;
+/// The exponent of the norm by which times of memory and instructions add up: they overlap almost entirely.
+const OVERLAP: f64 = 6.0;
 
-const OVERLAP: f64 = 1.417;
+/// How much longer it takes the more registers are missing; cells of a row that a lane holds beyond which it takes longer where
+/// there is but one axis, and how much.
+const SPILLING_EXPONENT: f64 = 1.5;
+
+const ROW_CELLS: usize = 16;
+
+const WIDE_ROW: f64 = 1.25;
 
 /// Instructions of the steady loop beyond which they slow down, and how fast.
 const LOOP_INSTRUCTIONS: f64 = 1750.0;
@@ -51,13 +59,14 @@ const ONCE_SPILLING: f64 = 0.7;
 
 const ONCE_ARITHMETIC: f64 = 0.75;
 
-/// The same for `stream`. A single update takes what a copy takes and a little more, unless arithmetic takes longer. With a ring it takes the times
-/// that memory and instructions need, which overlap in part; instructions slow down where a turn of the ring is longer than
-/// the caches of instructions hold. The constants were fitted to 47 measured schedules (stars of radius 1, 2 and 4, boxes of
-/// 3 and 5, 2D and 3D, f32 and f64) on an H200, which the formula meets within 12.6 % (root mean square).
+/// The same for `stream`. A single update takes what a copy takes and a little more, unless arithmetic takes longer. With a ring it takes the longer of
+/// the times that memory and instructions need, and a little more where they are alike. Instructions slow down where a turn
+/// of the ring is longer than the caches of instructions hold, and where registers do not suffice. The constants were fitted
+/// to the fastest schedules of stars of radius 1 to 4 and boxes of 3 and 5, 2D and 3D, f32 and f64, on an H200, which the
+/// formula meets within 8 %.
 pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> (f64, Bound) {
     let device = &plan.device;
-    let depth = plan.temporal_depth as f64;
+    let (rank, depth) = (stencil.rank(), plan.temporal_depth as f64);
     let cells = stencil.cells().max(1) as f64;
     let copy = device.bandwidth_gbps * 1e9 * COPY_EFFICIENCY;
     let memory = depth * cells * traffic / copy;
@@ -65,62 +74,67 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
     if plan.is_once() {
         return once(plan, stencil, memory, launch);
     }
+    let memory = memory
+        / match (plan.temporal_depth, rank) {
+            (1, 1) => ROW_BANDWIDTH_OF_ONE_STEP,
+            (1, _) => MARCHING_BANDWIDTH_OF_ONE_STEP,
+            _ => MARCHING_BANDWIDTH,
+        };
     let clocks = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
-    let issue = match stencil.precision() {
-        Precision::Single => MARCHING_ISSUE,
-        Precision::Double => MARCHING_ISSUE_DOUBLE,
-    };
-    let per_clock = f64::from(device.fma_per_clock(stencil.precision())) * issue;
-    let words = (stencil.value_bytes() / 4) as f64;
-    let mut arithmetic = 0.0;
-    for kernel in &plan.fused {
+    let arithmetic = plan.fused.iter().map(|kernel| {
         let Some(marching) = &kernel.marching else {
-            continue;
+            return 0.0;
         };
         let passed = kernel.passed_cells().unwrap_or(0) as f64;
         let blocks = kernel.blocks(stencil.extents()) as f64;
-        let waves = blocks.max(0.4 * (marching.resident * marching.multiprocessors) as f64);
-        // Of a cell on all levels of a step.
-        let x = stencil.rank() - 1;
-        let beside = stencil
-            .updates()
-            .iter()
-            .map(|u| u.reach[x].lo + u.reach[x].hi);
-        let shuffles = beside.sum::<usize>() as f64 * words / marching.cells as f64;
-        let taps = stencil.taps() as f64;
-        let exchanged = match stencil.rank() {
-            3 => stencil.reach()[1].lo + stencil.reach()[1].hi,
-            _ => 0,
-        } as f64
-            / marching.rows as f64;
-        let instructions = depth
-            * (taps + MARCHING_CELL + MARCHING_SHUFFLE * shuffles + MARCHING_EXCHANGE * exchanged);
-        let depth = plan.temporal_depth;
-        let rows = stream::unrolled(stencil, marching, depth);
-        let written_out = (rows * stream::turn_instructions(stencil, marching, depth)) as f64;
-        let slower = (written_out / LOOP_INSTRUCTIONS)
-            .max(1.0)
-            .powf(TURN_EXPONENT);
-        let registers = stream::registers(stencil, marching, plan.temporal_depth);
-        let held = device.registers_per_multiprocessor as usize / kernel.threads();
-        let slower = if registers > held {
-            SPILLING * slower
-        } else {
-            slower
-        };
-        arithmetic +=
-            waves * passed * (instructions + MARCHING_ROW) * slower / (clocks * per_clock);
-    }
-    let memory = match plan.temporal_depth {
-        1 if stencil.rank() > 1 => memory / MARCHING_BANDWIDTH_OF_ONE_STEP,
-        _ => memory / MARCHING_BANDWIDTH,
-    };
+        let waves = blocks.max(0.4 * marching.slots() as f64);
+        waves * passed * clocks_of_cell(plan, stencil, kernel, marching) / clocks
+    });
+    let arithmetic: f64 = arithmetic.sum();
     let seconds = (memory.powf(OVERLAP) + arithmetic.powf(OVERLAP)).powf(1.0 / OVERLAP);
     let bound = match memory > arithmetic {
         true => Bound::Memory,
         false => Bound::Arithmetic,
     };
     ((seconds + launch) / depth, bound)
+}
+
+/// Clocks of a multiprocessor for a cell that a kernel with a ring passes over, on all levels.
+fn clocks_of_cell(plan: &Plan, stencil: &Stencil, kernel: &Kernel, marching: &Marching) -> f64 {
+    let device = &plan.device;
+    let (rank, depth) = (stencil.rank(), plan.temporal_depth);
+    let precision = stencil.precision();
+    let words = (stencil.value_bytes() / 4) as f64;
+    let reals = words
+        / match precision {
+            Precision::Single => 1.0,
+            Precision::Double => 2.0,
+        };
+    let fma = f64::from(device.fma_per_clock(precision)) * MARCHING_FMA;
+    let beside = stencil.updates().iter();
+    let beside = beside.map(|u| u.reach[rank - 1].lo + u.reach[rank - 1].hi);
+    let shuffled = beside.sum::<usize>() as f64 / marching.cells as f64;
+    let exchanged = match rank {
+        3 => stencil.reach()[1].lo + stencil.reach()[1].hi,
+        _ => 0,
+    };
+    let exchanged = exchanged as f64 / marching.rows as f64;
+    let others = words * (MARCHING_SHUFFLE * shuffled + MARCHING_EXCHANGE * exchanged);
+    let level = stencil.taps() as f64 * reals / fma + others / ISSUED;
+    let rows = stream::unrolled(stencil, marching, depth);
+    let written_out = (rows * stream::turn_instructions(stencil, marching, depth)) as f64;
+    let long = (written_out / LOOP_INSTRUCTIONS).max(1.0);
+    let taken = stream::registers_taken(stencil, marching, depth) as f64;
+    let missing = taken / stream::most_registers(device, marching) as f64;
+    let wide = match rank == 1 && marching.cells > ROW_CELLS {
+        true => WIDE_ROW,
+        false => 1.0,
+    };
+    let updates = kernel.levels.len() as f64 / stencil.updates().len().max(1) as f64;
+    (updates * level + words * MARCHING_WORD / ISSUED)
+        * long.powf(TURN_EXPONENT)
+        * missing.max(1.0).powf(SPILLING_EXPONENT)
+        * wide
 }
 
 /// Seconds of a step that is a single update, of what blocks hold in shared memory.
@@ -148,8 +162,8 @@ fn once(plan: &Plan, stencil: &Stencil, memory: f64, launch: f64) -> (f64, Bound
     if marching.cells * stencil.dtype().size() > 16 {
         share *= ONCE_WIDE;
     }
-    let registers = stream::registers(stencil, marching, 1);
-    if registers * kernel.threads() > device.registers_per_multiprocessor as usize {
+    let taken = stream::registers_taken(stencil, marching, 1);
+    if taken > stream::most_registers(device, marching) {
         share *= ONCE_SPILLING;
     }
     // Blocks too few for the device leave part of it idle; what the last of each axis are moved inward by is made twice.

@@ -179,7 +179,8 @@ fn registers(plan: &Plan, stencil: &Stencil) -> u32 {
     let words = (stencil.value_bytes() / 4) as u32;
     match plan.strategy {
         Strategy::Stream => plan.fused[0].marching.as_ref().map_or(32, |marching| {
-            stream::registers(stencil, marching, plan.temporal_depth) as u32
+            let taken = stream::registers_taken(stencil, marching, plan.temporal_depth);
+            taken.min(stream::most_registers(&plan.device, marching)) as u32
         }),
         Strategy::Tiled => 24 + words * taps,
         Strategy::Auto | Strategy::Direct => 16 + words * taps / 2,

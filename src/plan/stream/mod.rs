@@ -32,21 +32,23 @@ pub(super) use lack::Lack;
 use lack::{Axis, Resource};
 pub use marching::Marching;
 pub(super) use marching::rows_of;
-pub(super) use sums::registers;
 pub(crate) use sums::{
     Arrival, arrival, even, exchanged, lag, reads_beside_all, split_offset, streamed, sums,
     turn_instructions, unrolled,
 };
+pub(super) use sums::{registers_needed, registers_taken};
 
 use super::Device;
-use super::device::WARP;
+use super::device::{REGISTER_UNIT, WARP};
 use super::kernel::{Elements, Kernel, Level};
 use crate::spec::{Face, Reach, Source, Stencil};
 
 /// Most taps of an update: they are written out, several times.
 const MAX_TAPS: usize = 350;
 
-/// Most registers that sums and rows may take by the estimate; the compiler has 255 in all.
+/// Most registers of a thread, and most that it may need by the estimate.
+const HARDWARE_REGISTERS: usize = 255;
+
 const MAX_REGISTERS: usize = 232;
 
 /// A kernel may need this part more, of which the compiler keeps what it can elsewhere.
@@ -167,7 +169,7 @@ pub(super) fn kernel(
         _ => ring + exchanged_bytes(stencil, &marching, depth),
     };
     let threads = WARP * marching.warps;
-    let registers = registers(stencil, &marching, depth);
+    let registers = registers_needed(stencil, &marching, depth);
     let most = MAX_REGISTERS.min(device.registers_per_multiprocessor as usize / threads.max(1));
     if registers > most + most / SPILLED {
         Lack::check(Resource::Registers { threads }, registers, most)?;
@@ -187,7 +189,9 @@ pub(super) fn kernel(
     for (of, each, held) in resident {
         Lack::check(of, each * marching.min_blocks, held as usize)?;
     }
-    let occupancy = device.occupancy(threads, registers as u32, shared_bytes);
+    let taken = registers_taken(stencil, &marching, depth);
+    let taken = taken.min(most_registers(device, &marching)) as u32;
+    let occupancy = device.occupancy(threads, taken, shared_bytes);
     marching.resident = occupancy.blocks.max(1) as usize;
     let strides = marching.strides();
     let across = match rank {
@@ -240,6 +244,14 @@ pub(super) fn kernel(
 /// The axes along which spans and blocks of rows divide the grid: all but the slowest, unless there is but one.
 fn beside(rank: usize) -> std::ops::Range<usize> {
     rank.min(2) - 1..rank
+}
+
+/// Registers that a thread of a kernel can have; those of a warp are given out in pieces of [`REGISTER_UNIT`].
+pub(super) fn most_registers(device: &Device, marching: &Marching) -> usize {
+    let warps = marching.warps * marching.min_blocks.max(1);
+    let of_warp = device.registers_per_multiprocessor as usize / warps;
+    let unit = REGISTER_UNIT as usize;
+    (of_warp / unit * unit / WARP).min(HARDWARE_REGISTERS)
 }
 
 /// Turns a geometry into that of a kernel that makes one update, of what a block reads into shared memory: nothing overlaps.
