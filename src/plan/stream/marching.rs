@@ -3,10 +3,10 @@
 use crate::plan::device::WARP;
 use crate::spec::Reach;
 
-/// Fewest rows or planes of a chunk, and most chunks, that are thought of.
+/// Fewest rows or planes of a chunk, and most lengths, that are thought of.
 pub(super) const MIN_CHUNK: usize = 8;
 
-const MAX_CHUNKS: usize = 4096;
+const MAX_LENGTHS: usize = 4096;
 
 /// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
 /// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
@@ -138,9 +138,12 @@ impl Marching {
             return n.div_ceil(chunks);
         }
         let seconds = |chunk: usize| self.seconds(extents, chunk);
-        let chunks = 1..=n.div_ceil(MIN_CHUNK).clamp(1, MAX_CHUNKS);
-        chunks
-            .map(|chunks| self.whole_turns(n.div_ceil(chunks)).min(n))
+        // For each number of chunks the shortest that are no more: some 2 √n lengths.
+        let shorter =
+            |&chunk: &usize| (chunk > MIN_CHUNK).then(|| n.div_ceil(n.div_ceil(chunk - 1)));
+        std::iter::successors(Some(n), shorter)
+            .take(MAX_LENGTHS)
+            .map(|chunk| self.whole_turns(chunk).min(n))
             .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)))
             .unwrap_or(n)
     }
