@@ -1,12 +1,14 @@
 //! From the text of a module to its binary: the cache first, NVRTC on a miss.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use rayon::prelude::*;
 use serde_json::json;
 
 use crate::cache::{Artifact, Key, KeyBuilder, Status, Store};
 use crate::codegen::file_stem;
-use crate::nvrtc::{self, Found, KernelResources, Kind, Request};
+use crate::nvrtc::{self, Found, KernelResources, Kind, Output, Request};
 use crate::stages::milliseconds;
 
 /// Names of the files of a cache entry.
@@ -18,6 +20,8 @@ const LOG: &str = "kernel.log";
 pub struct Job<'a> {
     /// CUDA C.
     pub source: &'a str,
+    /// The same in parts, to be compiled at the same time into an image each; none for a single image.
+    pub parts: &'a [String],
     /// Name of the module, for messages.
     pub name: &'a str,
     /// Compute capability, 90 for 9.0.
@@ -31,8 +35,8 @@ pub struct Job<'a> {
 /// A compiled module.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// The cubin or PTX.
-    pub image: Vec<u8>,
+    /// The cubins or PTX of the parts, in their order; that of the whole if there are none.
+    pub images: Vec<Vec<u8>>,
     /// What the compiler tells of each kernel; empty for PTX.
     pub resources: Vec<KernelResources>,
     /// The entry's key.
@@ -41,6 +45,13 @@ pub struct Built {
     pub status: Status,
     /// Milliseconds that loading NVRTC and compiling took; `None` on a hit.
     pub compile_ms: Option<f64>,
+}
+
+impl Built {
+    /// The image of a job without parts.
+    pub fn image(&self) -> &[u8] {
+        self.images.first().map_or(&[], Vec::as_slice)
+    }
 }
 
 impl Job<'_> {
@@ -54,11 +65,27 @@ impl Job<'_> {
         options
     }
 
-    fn image_name(&self) -> &'static str {
-        match self.kind {
-            Kind::Cubin => "kernel.cubin",
-            Kind::Ptx => "kernel.ptx",
+    /// What is compiled, each text into an image.
+    fn texts(&self) -> Vec<&str> {
+        match self.parts {
+            [] => vec![self.source],
+            parts => parts.iter().map(String::as_str).collect(),
         }
+    }
+
+    /// Names of the files of the images: `kernel.cubin`, `kernel-2.cubin`, …
+    fn image_names(&self) -> Vec<String> {
+        let extension = match self.kind {
+            Kind::Cubin => "cubin",
+            Kind::Ptx => "ptx",
+        };
+        let numbers = 1..=self.parts.len().max(1);
+        numbers
+            .map(|n| match n {
+                1 => format!("kernel.{extension}"),
+                n => format!("kernel-{n}.{extension}"),
+            })
+            .collect()
     }
 
     /// The key under which the result is kept: everything that it depends on.
@@ -67,8 +94,10 @@ impl Job<'_> {
         for option in self.options() {
             key = key.field("option", option);
         }
+        for image in self.image_names() {
+            key = key.field("output", image);
+        }
         key.field("target", format!("sm_{}", self.arch))
-            .field("output", self.image_name())
             .field("nvrtc", nvrtc_identity)
             .finish()
     }
@@ -87,19 +116,20 @@ impl Job<'_> {
             artifact
         };
         let mut outcome = store.get_or_build(&key, &mut compile)?;
-        let image = match outcome.files.remove(self.image_name()) {
-            Some(image) => image,
+        let names = self.image_names();
+        let images = match taken(&names, &mut outcome.files) {
+            Some(images) => images,
             // An entry of another make under the same key: compile, and leave the entry.
             None => {
                 outcome.status = Status::Bypassed("the entry has no image".into());
                 let artifact = compile()?;
                 outcome.info = artifact.info;
                 let mut files = artifact.files;
-                files.remove(self.image_name()).unwrap_or_default()
+                taken(&names, &mut files).unwrap_or_default()
             }
         };
         Ok(Built {
-            image,
+            images,
             resources: serde_json::from_value(outcome.info["kernels"].clone()).unwrap_or_default(),
             key,
             status: outcome.status,
@@ -111,32 +141,51 @@ impl Job<'_> {
         let nvrtc = found.load()?;
         let (major, minor) = nvrtc.version();
         let file_name = format!("{}.cu", file_stem(self.name));
-        let output = nvrtc.compile(&Request {
-            file_name: &file_name,
-            source: self.source,
-            arch: self.arch,
-            options: &self.options(),
-            kind: self.kind,
-        })?;
+        let options = self.options();
+        let compile = |source: &str| {
+            nvrtc.compile(&Request {
+                file_name: &file_name,
+                source,
+                arch: self.arch,
+                options: &options,
+                kind: self.kind,
+            })
+        };
+        let texts = self.texts();
+        let outputs: Vec<Output> = match texts[..] {
+            [text] => vec![compile(text)?],
+            _ => texts
+                .par_iter()
+                .map(|text| compile(text))
+                .collect::<Result<_, _>>()?,
+        };
+        let (mut log, mut kernels) = (String::new(), Vec::new());
+        let mut files = vec![(SOURCE.to_owned(), self.source.as_bytes().to_vec())];
+        for (name, output) in self.image_names().into_iter().zip(outputs) {
+            log += &output.log;
+            kernels.extend(output.kernels);
+            files.push((name, output.image));
+        }
+        files.push((LOG.to_owned(), log.into_bytes()));
         let info = json!({
             "name": self.name,
             "target": format!("sm_{}", self.arch),
-            "options": self.options(),
+            "options": options,
             "nvrtc": format!("{major}.{minor}"),
             "nvrtc_identity": found.identity,
             "stencilgen": env!("CARGO_PKG_VERSION"),
-            "kernels": output.kernels,
+            "kernels": kernels,
         });
         Ok(Artifact {
-            files: [
-                (SOURCE.to_owned(), self.source.as_bytes().to_vec()),
-                (LOG.to_owned(), output.log.into_bytes()),
-                (self.image_name().to_owned(), output.image),
-            ]
-            .into(),
+            files: files.into_iter().collect(),
             info,
         })
     }
+}
+
+/// The files of these names, if all are there.
+fn taken(names: &[String], files: &mut BTreeMap<String, Vec<u8>>) -> Option<Vec<Vec<u8>>> {
+    names.iter().map(|name| files.remove(name)).collect()
 }
 
 #[cfg(test)]
@@ -145,6 +194,7 @@ mod tests {
 
     const JOB: Job = Job {
         source: "extern \"C\" __global__ void k() {}",
+        parts: &[],
         name: "k",
         arch: 90,
         fast_math: false,

@@ -157,9 +157,9 @@ impl Compiler {
         stages.context_ms = Some(context_ms);
         let started = Instant::now();
         let Choice { plan, by, warning } = choice;
-        let module = Module::load(&gpu, &built.image, &source, &plan)?;
+        let module = Module::load(&gpu, &built.images, &source, &plan)?;
         let watch = match watch {
-            Some((source, built)) => Some(Watch::load(&gpu, &built.image, &source)?),
+            Some((source, built)) => Some(Watch::load(&gpu, built.image(), &source)?),
             None => None,
         };
         let load_ms = milliseconds(started);
@@ -229,6 +229,7 @@ impl Compiler {
         let started = Instant::now();
         let job = Job {
             source: &source.text,
+            parts: &source.parts,
             name: stencil.name(),
             arch: device.arch,
             fast_math: stencil.spec().fast_math,
@@ -239,6 +240,7 @@ impl Compiler {
             Some(source) if march::is_long(plan, stencil.steps()) => {
                 let job = Job {
                     source: &source.text,
+                    parts: &[],
                     name: source.kernel,
                     fast_math: false,
                     ..job

@@ -103,13 +103,14 @@ impl Emit {
             if *wanted {
                 let job = Job {
                     source: &source.text,
+                    parts: &[],
                     name: stencil.name(),
                     arch: plan.device.arch,
                     fast_math: stencil.spec().fast_math,
                     kind: *kind,
                 };
                 let built = job.build(&cache.store(), &nvrtc::find(None)?)?;
-                write(path, &built.image)?;
+                write(path, built.image())?;
             }
         }
         Ok(true)

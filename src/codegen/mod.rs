@@ -47,6 +47,9 @@ pub struct CodegenError {
 pub struct CudaSource {
     /// CUDA C, prelude included.
     pub text: String,
+    /// The same in parts that compile alone, at the same time: one for each list of kernels that the plan has. Their kernels are
+    /// those of the text, in its order. Empty where there is but one list.
+    pub parts: Vec<String>,
     /// `extern "C"` names of the plan's kernels, in the order of [`Plan::kernels`].
     pub kernels: Vec<String>,
     /// The array of weights that are set at run time, if they are.
@@ -133,21 +136,38 @@ impl CudaSource {
     /// # Errors
     /// [`CodegenError`] if a template does not fit its context.
     pub fn render(plan: &Plan, stencil: &Stencil) -> Result<Self, CodegenError> {
-        let template = match plan.strategy {
-            Strategy::Tiled => "tiled.cu.tera",
-            Strategy::Stream if plan.is_once() => "stream_once.cu.tera",
-            Strategy::Stream if stencil.rank() == 3 => "stream_3d.cu.tera",
-            Strategy::Stream if stencil.rank() == 2 => "stream_2d.cu.tera",
-            Strategy::Stream => "stream_1d.cu.tera",
-            Strategy::Auto | Strategy::Direct => "direct.cu.tera",
-        };
         let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();
-        let head = head::lines(plan, stencil, &kernels);
-        let context = context::Context::new(plan, stencil, head);
+        let lists = plan.lists().into_iter();
+        let lists: Vec<_> = lists.filter(|(list, _)| !list.is_empty()).collect();
+        let parts = match lists[..] {
+            [_] => Vec::new(),
+            _ => {
+                let parts = lists.iter();
+                let parts = parts.map(|(list, depth)| text(&plan.with_only(list, *depth), stencil));
+                parts.collect::<Result<_, _>>()?
+            }
+        };
         Ok(Self {
-            text: render(template, &context)?,
+            text: text(plan, stencil)?,
+            parts,
             kernels,
             weights: stencil.weights_at_run_time().then_some("W"),
         })
     }
+}
+
+/// The text of a plan's kernels.
+fn text(plan: &Plan, stencil: &Stencil) -> Result<String, CodegenError> {
+    let template = match plan.strategy {
+        Strategy::Tiled => "tiled.cu.tera",
+        Strategy::Stream if plan.is_once() => "stream_once.cu.tera",
+        Strategy::Stream if stencil.rank() == 3 => "stream_3d.cu.tera",
+        Strategy::Stream if stencil.rank() == 2 => "stream_2d.cu.tera",
+        Strategy::Stream => "stream_1d.cu.tera",
+        Strategy::Auto | Strategy::Direct => "direct.cu.tera",
+    };
+    let kernels: Vec<String> = plan.kernels().map(|k| kernel_name(stencil, k)).collect();
+    let head = head::lines(plan, stencil, &kernels);
+    let context = context::Context::new(plan, stencil, head);
+    render(template, &context)
 }

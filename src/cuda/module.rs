@@ -30,8 +30,8 @@ pub struct KernelFacts {
 pub struct Module {
     kernels: Vec<Loaded>,
     wide: bool,
-    /// The array `W` of a text whose weights are set at run time: its place and bytes.
-    weights: Option<(CUdeviceptr, usize)>,
+    /// The arrays `W` of texts whose weights are set at run time, one in each image: their places and bytes.
+    weights: Vec<(CUdeviceptr, usize)>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,45 +57,57 @@ pub(super) struct Arrays {
 }
 
 impl Module {
-    /// Loads a cubin and checks that its kernels can be launched as planned.
+    /// Loads the cubins of a source's parts, or that of the whole, and checks that their kernels can be launched as planned.
     ///
     /// # Errors
-    /// [`CudaError::Driver`] if the image does not load; [`CudaError::Unlaunchable`] if the device has too little for a
+    /// [`CudaError::Driver`] if an image does not load; [`CudaError::Unlaunchable`] if the device has too little for a
     /// kernel as it was compiled.
     pub fn load(
         gpu: &Gpu,
-        image: &[u8],
+        images: &[Vec<u8>],
         source: &CudaSource,
         plan: &Plan,
     ) -> Result<Self, CudaError> {
-        let module = gpu
-            .context
-            .load_module(Ptx::from_binary(image.to_vec()))
-            .doing("loading the compiled kernels")?;
-        let mut kernels = Vec::new();
-        for (name, kernel) in source.kernels.iter().zip(plan.kernels()) {
-            let function = module
-                .load_function(name)
-                .doing(format!("finding kernel {name}"))?;
-            kernels.push(Loaded::new(
-                function,
-                name,
-                kernel,
-                plan.device.multiprocessors as usize,
-            )?);
-        }
-        let weights = match source.weights {
-            None => None,
-            Some(name) => {
-                let weights = module
+        let lists = plan.lists().map(|(list, _)| list.len());
+        let mut kernels = source.kernels.iter().zip(plan.kernels());
+        let mut lengths = lists.iter().copied().filter(|&n| n > 0);
+        let (mut loaded, mut weights) = (Vec::new(), Vec::new());
+        for image in images {
+            let module = gpu
+                .context
+                .load_module(Ptx::from_binary(image.clone()))
+                .doing("loading the compiled kernels")?;
+            let here = match images {
+                [_] => usize::MAX,
+                _ => lengths.next().unwrap_or(0),
+            };
+            for (name, kernel) in kernels.by_ref().take(here) {
+                let function = module
+                    .load_function(name)
+                    .doing(format!("finding kernel {name}"))?;
+                loaded.push(Loaded::new(
+                    function,
+                    name,
+                    kernel,
+                    plan.device.multiprocessors as usize,
+                )?);
+            }
+            if let Some(name) = source.weights {
+                let array = module
                     .get_global(name, gpu.stream())
                     .doing(format!("finding the weights {name}"))?;
-                let (place, _) = weights.device_ptr(gpu.stream());
-                Some((place, weights.len()))
+                let (place, _) = array.device_ptr(gpu.stream());
+                weights.push((place, array.len()));
             }
-        };
+        }
+        if let Some((name, _)) = kernels.next() {
+            return Err(CudaError::Unlaunchable {
+                kernel: name.clone(),
+                reason: "it is in none of the images".to_owned(),
+            });
+        }
         Ok(Self {
-            kernels,
+            kernels: loaded,
             wide: plan.index_bits == 64,
             weights,
         })
@@ -112,13 +124,17 @@ impl Module {
         stream: &Arc<CudaStream>,
         bytes: &[u8],
     ) -> Result<(), CudaError> {
-        let Some((place, _)) = self.weights.filter(|(_, length)| *length >= bytes.len()) else {
+        let fit = |&(_, length): &(CUdeviceptr, usize)| length >= bytes.len();
+        if self.weights.is_empty() || !self.weights.iter().all(fit) {
             return Err(CudaError::FixedWeights);
-        };
-        // SAFETY: the module is kept alive by its functions, and its array is at least as long as the bytes. Memory that is
-        // not page-locked is copied before the call returns.
-        unsafe { result::memcpy_htod_async(place, bytes, stream.cu_stream()) }
-            .doing("setting the weights")
+        }
+        for (place, _) in &self.weights {
+            // SAFETY: the modules are kept alive by their functions, and their arrays are at least as long as the bytes. Memory
+            // that is not page-locked is copied before the call returns.
+            unsafe { result::memcpy_htod_async(*place, bytes, stream.cu_stream()) }
+                .doing("setting the weights")?;
+        }
+        Ok(())
     }
 
     /// Enqueues sweeps, without waiting or allocating. All but the last step's write to the targets in turn, beginning with

@@ -165,13 +165,7 @@ impl Plan {
         let last = u64::from(to_result && steps > 0 && !self.last.is_empty());
         let mut left = steps - last;
         let mut start = 0;
-        let lists = [
-            (&self.fused, self.temporal_depth),
-            (&self.few, self.few_depth),
-            (&self.single, 1),
-            (&self.last, 1),
-        ];
-        let mut all = lists.map(|(kernels, steps)| {
+        let mut all = self.lists().map(|(kernels, steps)| {
             let steps = steps.max(1) as u64;
             let kernels = start..start + kernels.len();
             start = kernels.end;
@@ -225,7 +219,7 @@ impl Plan {
     }
 
     /// The same with nothing but some of the kernels, which make `depth` steps.
-    fn with_only(&self, kernels: &[Kernel], depth: usize) -> Self {
+    pub(crate) fn with_only(&self, kernels: &[Kernel], depth: usize) -> Self {
         Self {
             temporal_depth: depth,
             fused: kernels.to_vec(),
@@ -235,6 +229,16 @@ impl Plan {
             last: Vec::new(),
             ..self.clone()
         }
+    }
+
+    /// Its lists of kernels, each with the steps that it makes, in the order of [`Plan::kernels`].
+    pub(crate) fn lists(&self) -> [(&[Kernel], usize); 4] {
+        [
+            (&self.fused, self.temporal_depth),
+            (&self.few, self.few_depth),
+            (&self.single, 1),
+            (&self.last, 1),
+        ]
     }
 
     /// Bytes that `steps` steps move to and from device memory, by the model.

@@ -136,6 +136,7 @@ pub(super) fn compile(
     let source = CudaSource::render(&plan, stencil)?;
     let job = Job {
         source: &source.text,
+        parts: &source.parts,
         name: stencil.name(),
         arch: device.arch,
         fast_math: stencil.spec().fast_math,
@@ -156,7 +157,7 @@ fn load(gpu: &Gpu, candidate: &Candidate, stencil: &Stencil) -> Result<Program, 
         source,
         built,
     } = candidate;
-    let module = Module::load(gpu, &built.image, source, plan)?;
+    let module = Module::load(gpu, &built.images, source, plan)?;
     Program::new(gpu.clone(), module, plan.clone(), stencil)
 }
 

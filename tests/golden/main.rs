@@ -185,6 +185,7 @@ fn built(
 ) -> Result<Built, String> {
     let job = Job {
         source: &source.text,
+        parts: &[],
         name: &case.name,
         arch,
         fast_math: case.spec.fast_math,

@@ -8,6 +8,7 @@ mod axes;
 mod common;
 mod conservation;
 mod limits;
+mod parts;
 mod plans;
 mod refusals;
 mod round_trip;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::io::Write;
 use stencilgen::codegen::{CudaSource, file_stem};
+use stencilgen::nvrtc::Found;
 use stencilgen::plan::{Device, Plan};
 use stencilgen::{Spec, Stencil};
 
@@ -104,6 +105,20 @@ proptest! {
     }
 }
 
+/// NVRTC, or nothing but a word where there is none.
+pub(super) fn nvrtc() -> Option<Found> {
+    match stencilgen::nvrtc::find(None) {
+        Ok(found) => Some(found),
+        Err(e) if std::env::var_os("STENCILGEN_REQUIRE_NVRTC").is_some_and(|v| v == "1") => {
+            panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
+        }
+        Err(e) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
+            None
+        }
+    }
+}
+
 /// Names that the compiler or its built-in headers know, and that a user might well choose.
 const TAKEN: &str = "sin exp log round floor sqrt pow cos hypot erf gamma lgamma norm norm3d rsqrt j0 j1 y0 y1 yn jn clock \
     clock64 time free malloc memcpy memset assert printf signbit isnan isinf remainder trunc fabs fmod fdim frexp logb \
@@ -118,17 +133,10 @@ fn names_that_cuda_or_the_template_knows_compile_all_the_same() {
     use rayon::prelude::*;
     use stencilgen::build::Job;
     use stencilgen::cache::Store;
-    use stencilgen::nvrtc::{self, Kind};
+    use stencilgen::nvrtc::Kind;
 
-    let found = match nvrtc::find(None) {
-        Ok(found) => found,
-        Err(e) if std::env::var_os("STENCILGEN_REQUIRE_NVRTC").is_some_and(|v| v == "1") => {
-            panic!("STENCILGEN_REQUIRE_NVRTC=1, but {e}")
-        }
-        Err(e) => {
-            let _ = writeln!(std::io::stderr(), "skipped: {e}");
-            return;
-        }
+    let Some(found) = nvrtc() else {
+        return;
     };
     let long = "n".repeat(300);
     let hostile = [
@@ -159,6 +167,7 @@ fn names_that_cuda_or_the_template_knows_compile_all_the_same() {
             let source = render(name, "direct");
             let job = Job {
                 source: &source.text,
+                parts: &[],
                 name,
                 arch: 90,
                 fast_math: false,
@@ -167,7 +176,7 @@ fn names_that_cuda_or_the_template_knows_compile_all_the_same() {
             let built = job.build(&Store::disabled("every text is compiled"), &found);
             let entry = format!(".entry {}(", source.kernels[0]);
             match built {
-                Ok(built) if String::from_utf8_lossy(&built.image).contains(&entry) => None,
+                Ok(built) if String::from_utf8_lossy(built.image()).contains(&entry) => None,
                 Ok(_) => Some(format!("{name:?}: no {entry}")),
                 Err(e) => Some(format!("{name:?}: {e}")),
             }
