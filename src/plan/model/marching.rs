@@ -15,11 +15,11 @@ const ROW_BANDWIDTH_OF_ONE_STEP: f64 = 0.66;
 /// Share of the rate of multiply-adds that is reached.
 const MARCHING_FMA: f64 = 0.91;
 
-/// Instructions besides multiply-adds, by the time they take: of a word (4 bytes) that comes from another lane; of a word of each edge row that warps
-/// exchange, over the rows of a warp, the wait for each other included; and of a word that is read and written.
+/// Instructions besides multiply-adds, by the time they take: of a word (4 bytes) that comes from another lane; of 16 bytes of each edge row that warps
+/// exchange, the wait for each other included; and of a word that is read and written.
 const MARCHING_SHUFFLE: f64 = 3.5;
 
-const MARCHING_EXCHANGE: f64 = 11.0;
+const MARCHING_EXCHANGE: f64 = 44.0;
 
 const MARCHING_WORD: f64 = 2.0;
 
@@ -87,7 +87,7 @@ pub(super) fn seconds_per_step(plan: &Plan, stencil: &Stencil, traffic: f64) -> 
         };
         let passed = kernel.passed_cells().unwrap_or(0) as f64;
         let blocks = kernel.blocks(stencil.extents()) as f64;
-        let waves = blocks.max(0.4 * marching.slots() as f64);
+        let waves = blocks.max(marching.alone() * marching.slots() as f64);
         waves * passed * clocks_of_cell(plan, stencil, kernel, marching) / clocks
     });
     let arithmetic: f64 = arithmetic.sum();
@@ -118,8 +118,9 @@ fn clocks_of_cell(plan: &Plan, stencil: &Stencil, kernel: &Kernel, marching: &Ma
         3 => stencil.reach()[1].lo + stencil.reach()[1].hi,
         _ => 0,
     };
-    let exchanged = exchanged as f64 / marching.rows as f64;
-    let others = words * (MARCHING_SHUFFLE * shuffled + MARCHING_EXCHANGE * exchanged);
+    let pieces = (marching.cells * stencil.value_bytes()).div_ceil(16) * exchanged;
+    let pieces = pieces as f64 / (marching.cells * marching.rows) as f64;
+    let others = words * MARCHING_SHUFFLE * shuffled + MARCHING_EXCHANGE * pieces;
     let level = stencil.taps() as f64 * reals / fma + others / ISSUED;
     let rows = stream::unrolled(stencil, marching, depth);
     let written_out = (rows * stream::turn_instructions(stencil, marching, depth)) as f64;

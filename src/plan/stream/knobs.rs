@@ -53,7 +53,8 @@ pub(crate) struct Knobs {
 /// The geometries that are tried, as far as the schedule leaves them open.
 pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
     let rank = stencil.rank();
-    // A lane holds 16 bytes of a row, or twice as much; less where the grid is narrow.
+    // A lane holds 16 bytes of a row, or twice as much; half of it where more and shorter marches occupy the device
+    // better, less where the grid is narrow.
     let usual = (16 / stencil.value_bytes()).clamp(1, 4);
     let narrow = stencil.extents()[rank - 1] < WARP * usual;
     let cells = match schedule.cells_per_thread {
@@ -66,7 +67,7 @@ pub(crate) fn knobs(stencil: &Stencil, schedule: &Schedule) -> Vec<Knobs> {
             .collect(),
         None => [4, 2, 1]
             .into_iter()
-            .filter(|&c| c <= 2 * usual && (narrow || c >= usual))
+            .filter(|&c| c <= 2 * usual && (narrow || 2 * c >= usual))
             .collect(),
     };
     let threads = schedule.threads.map(|threads| (threads / WARP).max(1));

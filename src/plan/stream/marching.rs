@@ -8,10 +8,11 @@ pub(super) const MIN_CHUNK: usize = 8;
 
 const MAX_LENGTHS: usize = 4096;
 
-/// Share of its time with all others that a block takes alone, and share of a block's time that is lost at the end where it
-/// is the only one of its multiprocessor: from marches of 128 to 2341 rows in 2D, four blocks a multiprocessor, and of 171
-/// to 1024 planes in 3D, one a multiprocessor, on an H200.
-const ALONE: f64 = 0.4;
+/// Warps of a multiprocessor that take as long as one of each of its four schedulers alone, which waits for its own results;
+/// and share of a block's time that is lost at the end where it is the only one of its multiprocessor: from marches of 128 to
+/// 2341 rows in 2D, four blocks of four warps a multiprocessor, and of 171 to 1024 planes in 3D, one a multiprocessor, on an
+/// H200.
+const ALONE_WARPS: f64 = 6.4;
 
 const TAIL: f64 = 0.6;
 
@@ -158,7 +159,12 @@ impl Marching {
         let rows = rows_of(extents)[0].max(1);
         let blocks = self.across(extents).max(1) * rows.div_ceil(chunk);
         let waves = blocks as f64 / self.slots() as f64;
-        (chunk + self.fill) as f64 * (waves.max(ALONE) + TAIL / self.resident.max(1) as f64)
+        (chunk + self.fill) as f64 * (waves.max(self.alone()) + TAIL / self.resident.max(1) as f64)
+    }
+
+    /// Share of its time with all others that a multiprocessor holds that a block takes alone.
+    pub(crate) fn alone(&self) -> f64 {
+        (ALONE_WARPS / (self.warps * self.resident).max(1) as f64).min(1.0)
     }
 
     /// Blocks that the device holds at a time.
