@@ -91,6 +91,13 @@ fn follow(bar: &mut Option<ProgressBar>, progress: &Progress) {
                 _ => None,
             }
         }
+        Progress::Beside { candidates, trial } => {
+            if let Some(bar) = bar {
+                bar.inc_length(*candidates as u64);
+            }
+            let schedule = shown(&trial.schedule);
+            Some(format!("{candidates} more beside {schedule}"))
+        }
         Progress::Again { finalists, runs } => {
             Some(format!("timing the best {finalists} another {runs} times"))
         }

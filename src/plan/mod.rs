@@ -64,6 +64,12 @@ pub fn candidates(stencil: &Stencil, device: &Device) -> Vec<(Schedule, Result<P
     choose::all(stencil, device)
 }
 
+/// Schedules that differ from a decided one in one thing of which the model says nothing (launch bounds, the length of a
+/// ring), as far as the stencil's own schedule leaves it open and a plan can be made.
+pub fn beside(stencil: &Stencil, device: &Device, schedule: &Schedule) -> Vec<Schedule> {
+    choose::beside(stencil, device, schedule)
+}
+
 /// A list of kernels that makes one or more steps, and how often it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweeps {

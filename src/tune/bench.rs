@@ -16,6 +16,9 @@ pub trait Bench {
     /// Seconds since the bench was made.
     fn elapsed(&self) -> f64;
 
+    /// Schedules beside one that was measured: each differs from it in one thing of which the model says nothing.
+    fn beside(&self, schedule: &Schedule) -> Vec<Schedule>;
+
     /// How many candidates are best built together.
     fn batch(&self) -> usize;
 

@@ -31,6 +31,13 @@ pub enum Progress<'a> {
         /// Whether it is the fastest so far.
         is_best: bool,
     },
+    /// Candidates beside the fastest will be measured as well.
+    Beside {
+        /// How many.
+        candidates: usize,
+        /// The fastest.
+        trial: &'a Trial,
+    },
     /// The fastest are timed again.
     Again {
         /// How many of them.
@@ -48,7 +55,7 @@ pub enum Progress<'a> {
 /// What was found.
 #[derive(Debug)]
 pub struct Found<B> {
-    /// All candidates: measured ones best first, then the others in the order of the model.
+    /// All candidates, those beside the fastest included: measured ones best first, then the others in the order of the model.
     pub trials: Vec<Trial>,
     /// The first of them, compiled and checked, if there is one that is right.
     pub best: Option<(B, Verified)>,

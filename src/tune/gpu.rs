@@ -19,7 +19,7 @@ use crate::cuda::{CudaError, Driver, Gpu, Module, Program, Workspace};
 use crate::error::Error;
 use crate::march::{self, Field, March};
 use crate::nvrtc::{Found, Kind};
-use crate::plan::{Device, Plan};
+use crate::plan::{self, Device, Plan};
 use crate::spec::{Schedule, Stencil};
 
 /// Most candidates that are compiled side by side.
@@ -224,6 +224,10 @@ impl Bench for CudaBench<'_> {
 
     fn elapsed(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
+    }
+
+    fn beside(&self, schedule: &Schedule) -> Vec<Schedule> {
+        plan::beside(self.stencil, &self.device, schedule)
     }
 
     fn batch(&self) -> usize {

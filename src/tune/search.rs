@@ -1,11 +1,13 @@
 //! The search: what is measured, in which order and how often, and when it ends.
 //!
-//! 1. Every candidate that breaks no limit is built and timed once, in the order of the model, until ¾ of the budget are
+//! 1. Every candidate that breaks no limit is built and timed once, in the order of the model, until 60 % of the budget are
 //!    used up or `--max` are measured.
-//! 2. Successive halving: the best 8 are timed 3 times more, of them the best 4 another 7 times, of them the best 2 another 15
+//! 2. Those beside the fastest, with other launch bounds or another ring, follow; if one of them is faster, those beside it;
+//!    until 75 % of the budget are used up.
+//! 3. Successive halving: the best 8 are timed 3 times more, of them the best 4 another 7 times, of them the best 2 another 15
 //!    times, until the budget is used up. The rate of a candidate is that of the median of all its runs; candidates that
 //!    came further stand before those that did not.
-//! 3. The best is held against the reference. One that is wrong is recorded so and never chosen; then the next is looked
+//! 4. The best is held against the reference. One that is wrong is recorded so and never chosen; then the next is looked
 //!    at, 16 at most.
 //!
 //! A candidate that fails is recorded with its reason, and the search goes on, unless the device is lost. Whatever ends it
@@ -19,8 +21,9 @@ use super::trial::{Ended, Outcome, Spread, Trial};
 use crate::error::Error;
 use crate::spec::Schedule;
 
-/// Share of the budget for the first, short measurement of all.
-const FIRST_SHARE: f64 = 0.75;
+/// Share of the budget for the first, short measurement of all, and with that of those beside the fastest.
+const FIRST_SHARE: f64 = 0.6;
+const BESIDE_SHARE: f64 = 0.75;
 /// Rounds of the halving: how many candidates are timed how often beside the times before.
 const ROUNDS: [(usize, usize); 3] = [(8, 3), (4, 7), (2, 15)];
 /// Candidates that are checked, one after the other, until one is right.
@@ -34,6 +37,14 @@ struct Slot<B> {
 }
 
 impl<B> Slot<B> {
+    fn new(schedule: Schedule) -> Self {
+        Self {
+            trial: Trial::new(schedule),
+            seconds: Vec::new(),
+            built: None,
+        }
+    }
+
     fn rate(&self) -> Option<f64> {
         let rate = self.trial.gstencils_per_second;
         rate.filter(|_| self.trial.status == Outcome::Ok)
@@ -48,6 +59,8 @@ struct Search<'a, B: Bench> {
     stop: &'a AtomicBool,
     tell: &'a mut dyn FnMut(Progress),
     tried: usize,
+    /// The highest rate so far.
+    highest: f64,
     /// Why nothing can be measured any more.
     lost: Option<String>,
 }
@@ -63,15 +76,11 @@ pub fn search<B: Bench>(
     tell: &mut dyn FnMut(Progress),
 ) -> Found<B::Built> {
     let slot = |(schedule, impossible): (Schedule, Option<String>)| {
-        let mut trial = Trial::new(schedule);
+        let mut slot = Slot::new(schedule);
         if let Some(reason) = impossible {
-            trial.end(Outcome::Impossible, reason);
+            slot.trial.end(Outcome::Impossible, reason);
         }
-        Slot {
-            trial,
-            seconds: Vec::new(),
-            built: None,
-        }
+        slot
     };
     let mut search = Search {
         bench,
@@ -81,12 +90,16 @@ pub fn search<B: Bench>(
         stop,
         tell,
         tried: 0,
+        highest: 0.0,
         lost: None,
     };
     let mut ended = search.first_round();
+    let model_first = search.possible().first().copied();
+    if ended != Ended::Interrupted && search.lost.is_none() {
+        ended = search.beside_the_fastest().unwrap_or(ended);
+    }
     let mut ranked = search.ranked();
     let measured = ranked.len();
-    let model_first = search.possible().first().copied();
     if ended != Ended::Interrupted && search.lost.is_none() {
         ended = search.halve(&mut ranked).unwrap_or(ended);
     }
@@ -135,17 +148,57 @@ impl<B: Bench> Search<'_, B> {
             possible: order.len(),
             impossible,
         });
+        self.try_once(&order, FIRST_SHARE)
+    }
+
+    /// Times what lies beside the fastest, as long as that finds a faster one. `Some` if it ended early.
+    fn beside_the_fastest(&mut self) -> Option<Ended> {
+        let mut last = None;
+        loop {
+            let fastest = self.ranked().first().copied();
+            if fastest.is_none() || fastest == last {
+                return None;
+            }
+            last = fastest;
+            let slot = fastest?;
+            let mut others = self.bench.beside(&self.slots[slot].trial.schedule);
+            let known = |other: &Schedule| self.slots.iter().any(|s| s.trial.schedule == *other);
+            others.retain(|other| !known(other));
+            others.truncate(
+                self.limits
+                    .most
+                    .unwrap_or(usize::MAX)
+                    .saturating_sub(self.tried),
+            );
+            if others.is_empty() {
+                return None;
+            }
+            (self.tell)(Progress::Beside {
+                candidates: others.len(),
+                trial: &self.slots[slot].trial,
+            });
+            let first = self.slots.len();
+            self.slots.extend(others.into_iter().map(Slot::new));
+            let order: Vec<usize> = (first..self.slots.len()).collect();
+            let ended = self.try_once(&order, BESIDE_SHARE);
+            if ended != Ended::Done {
+                return Some(ended);
+            }
+        }
+    }
+
+    /// Builds and times candidates once, until `share` of the budget is used up.
+    fn try_once(&mut self, order: &[usize], share: f64) -> Ended {
         let mut ended = Ended::Done;
-        let mut best = 0.0;
         for batch in order.chunks(self.bench.batch().max(1)) {
-            let mut built = match self.over(FIRST_SHARE) {
+            let mut built = match self.over(share) {
                 Some(_) => Vec::new(),
                 None => self.build(batch),
             }
             .into_iter();
             for &slot in batch {
                 let built = built.next();
-                if let Some((why, reason)) = self.over(FIRST_SHARE) {
+                if let Some((why, reason)) = self.over(share) {
                     self.slots[slot].trial.end(Outcome::Skipped, reason);
                     ended = why;
                     continue;
@@ -165,9 +218,9 @@ impl<B: Bench> Search<'_, B> {
                 (self.tell)(Progress::Tried {
                     done: self.tried,
                     trial: &self.slots[slot].trial,
-                    is_best: rate.is_some_and(|rate| rate > best),
+                    is_best: rate.is_some_and(|rate| rate > self.highest),
                 });
-                best = rate.unwrap_or(0.0).max(best);
+                self.highest = rate.unwrap_or(0.0).max(self.highest);
             }
         }
         ended

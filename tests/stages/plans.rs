@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stencilgen::plan::{Device, Kernel, Marching, Plan, candidates};
+use stencilgen::plan::{self, Device, Kernel, Marching, Plan, candidates};
 use stencilgen::spec::{Reach, Schedule};
 use stencilgen::{Spec, Stencil};
 
@@ -138,6 +138,52 @@ proptest! {
             prop_assert!(plan.index_bits == 64 || cells < 1 << 31);
         }
     }
+}
+
+#[test]
+fn what_lies_beside_a_schedule_differs_in_launch_bounds_or_the_ring_and_leaves_alone_what_is_said()
+{
+    let spec = json!({"grid": [4096, 4096], "steps": 600, "stencil": {"shape": "star", "radius": 2, "center": 0.4,
+        "arms": [[0.1, 0.02], [0.12, 0.03]]}});
+    let device = Device::by_name("H200").expect("a card of the table");
+    let decided = |spec: &Value| {
+        let schedule = json!({"strategy": "stream", "temporal_depth": 6, "threads": 128, "cells_per_thread": 4});
+        let mut all = schedule.as_object().expect("keys").clone();
+        all.extend(
+            spec["schedule"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+        all.entry("prefetch_depth").or_insert(json!(6));
+        serde_json::from_value::<Schedule>(all.into()).expect("a schedule")
+    };
+    let beside = |spec: &Value| {
+        let stencil = meant(spec);
+        let of = decided(spec);
+        let all = plan::beside(&stencil, &device, &of);
+        for schedule in &all {
+            let stencil = stencil.with_schedule(schedule.clone()).expect("a stencil");
+            let plan = Plan::new(&stencil, &device).expect("a plan");
+            assert_eq!(plan.schedule(), *schedule);
+            for kernel in plan.kernels() {
+                assert_within_limits(kernel, &device, stencil.extents());
+            }
+        }
+        let keys = |s: &Schedule| (s.resident_blocks, s.prefetch_depth);
+        all.iter().map(keys).collect::<Vec<_>>()
+    };
+    // Two blocks of 198 registers; 136 would do, which leaves room for three.
+    assert_eq!(
+        beside(&spec),
+        [(Some(3), Some(6)), (None, Some(4)), (None, Some(8))]
+    );
+    let mut said = spec.clone();
+    said["schedule"] = json!({"resident_blocks": 2});
+    assert_eq!(beside(&said), [(Some(2), Some(4)), (Some(2), Some(8))]);
+    said["schedule"] = json!({"prefetch_depth": 3});
+    assert_eq!(beside(&said), [(Some(3), Some(3))]);
 }
 
 /// A spec with a tiled schedule of small tiles on a small grid, of which many tiles lie at a face or past several.

@@ -1,11 +1,13 @@
 //! Choosing what the schedule leaves open: candidates, each built and judged by the model.
 
 mod asked;
+mod beside;
 mod candidates;
 mod impossible;
 mod streamed;
 
 use self::asked::asked;
+pub(super) use self::beside::beside;
 use self::candidates::built;
 use self::impossible::impossible;
 use super::model::Loads;

@@ -46,6 +46,8 @@ struct Fake {
     recovered: usize,
     mended: bool,
     batch: usize,
+    /// What lies beside a candidate.
+    beside: HashMap<usize, Vec<usize>>,
     built: RefCell<Vec<usize>>,
     runs: HashMap<usize, usize>,
     measured: Vec<usize>,
@@ -67,6 +69,11 @@ impl Bench for Fake {
 
     fn elapsed(&self) -> f64 {
         self.clock.get()
+    }
+
+    fn beside(&self, of: &Schedule) -> Vec<Schedule> {
+        let ids = self.beside.get(&id(of));
+        ids.into_iter().flatten().map(|&id| schedule(id)).collect()
     }
 
     fn batch(&self) -> usize {
@@ -202,6 +209,28 @@ fn the_fastest_is_found_wherever_the_model_puts_it() {
     let runs: Vec<_> = [0, 1, 2, 4, 8].into_iter().map(runs).collect();
     assert_eq!(runs, [26, 26, 11, 4, 1].map(Some));
     assert_eq!(fake.checked, [17]);
+}
+
+#[test]
+fn what_lies_beside_the_fastest_is_followed_as_long_as_it_gets_faster() {
+    let mut fake = Fake {
+        seconds: HashMap::from([(2, (0.9, 0.9)), (31, (0.8, 0.8)), (41, (0.7, 0.7))]),
+        beside: HashMap::from([
+            // The second of them is faster, what it is beside is known; one beside it is faster still.
+            (2, vec![30, 31]),
+            (31, vec![2, 30, 40, 41]),
+            (41, vec![31, 50]),
+            (0, vec![60]),
+        ]),
+        batch: 2,
+        ..Fake::default()
+    };
+    let found = searched(&mut fake, 5, PATIENT);
+    assert_eq!(fake.measured[..10], [0, 1, 2, 3, 4, 30, 31, 40, 41, 50]);
+    assert_eq!((best(&found), found.measured), (Some(41), 10));
+    assert_eq!(order(&found)[..3], [41, 31, 2]);
+    // The model did not put those beside it anywhere.
+    assert!((found.model_rate.expect("a rate") - 0.01).abs() < 1e-12);
 }
 
 #[test]
@@ -344,11 +373,12 @@ fn a_device_that_comes_back_costs_one_candidate_and_one_that_does_not_ends_the_s
 }
 
 #[test]
-fn three_quarters_of_the_budget_go_to_the_first_round_and_the_rest_to_the_best() {
+fn a_budget_is_divided_among_the_first_round_what_lies_beside_the_fastest_and_the_best() {
     let mut fake = Fake {
         build: 1.0,
         run: 1.0,
         batch: 1,
+        beside: HashMap::from([(0, vec![100, 101, 102, 103])]),
         ..Fake::default()
     };
     let limits = Limits {
@@ -356,9 +386,11 @@ fn three_quarters_of_the_budget_go_to_the_first_round_and_the_rest_to_the_best()
         most: None,
     };
     let found = searched(&mut fake, 50, limits);
-    // Two seconds each, until 30 are over.
+    // Two seconds each, until 24 are over; then three more, until 30 are.
     assert_eq!((found.measured, found.ended), (15, Ended::Budget));
-    let (outcome, reason) = status(&found, 15);
+    assert_eq!(fake.measured[12..15], [100, 101, 102]);
+    assert_eq!(status(&found, 103).0, Outcome::Skipped);
+    let (outcome, reason) = status(&found, 12);
     assert_eq!(outcome, Outcome::Skipped);
     assert_eq!(reason, "the budget of 40 s was used up");
     // Ten seconds more: four of the finalists have their three runs, the last of them begun in time.
@@ -387,6 +419,7 @@ fn however_small_the_budget_one_candidate_is_tried() {
 fn no_more_are_measured_than_asked_for() {
     let mut fake = Fake {
         batch: 4,
+        beside: HashMap::from([(0, vec![100])]),
         ..Fake::default()
     };
     let limits = Limits {
